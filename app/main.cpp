@@ -1,0 +1,10 @@
+// as2: the command line. Verbs without `declare` need tensors and live in as2-tensor (tensor_main.cpp).
+#include "cli/run.h"
+#include "cli/verbs.h"
+
+int main(int argc, char** argv) {
+  using namespace as2::cli;
+  const std::vector<Verb> verbs = {
+  };
+  return run(argc, argv, verbs, "as2 " AS2_VERSION);
+}

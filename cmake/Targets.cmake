@@ -1,0 +1,37 @@
+# The kinds of target this project has.
+
+add_library(as2_flags INTERFACE)
+target_compile_features(as2_flags INTERFACE cxx_std_${AS2_CXX_STANDARD})
+target_compile_options(as2_flags INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers>
+  $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${AS2_WERROR}>>:-Werror>)
+if(AS2_SANITIZE)
+  target_compile_options(as2_flags INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer>)
+  target_link_options(as2_flags INTERFACE -fsanitize=address,undefined)
+endif()
+
+# as2_library(NAME SOURCES… [LINK …]): a layer without LibTorch.
+function(as2_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_include_directories(${name} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(${name} PUBLIC ${ARG_LINK} PRIVATE $<BUILD_INTERFACE:as2_flags> $<BUILD_INTERFACE:as2_headers>)
+  set_property(GLOBAL APPEND PROPERTY AS2_LIBRARIES ${name})
+endfunction()
+
+# as2_tensor_library(NAME SOURCES… [LINK …]): a layer on LibTorch; all share one precompiled header.
+function(as2_tensor_library name)
+  as2_library(${name} ${ARGN})
+  as2_use_torch(${name})
+endfunction()
+
+function(as2_use_torch name)
+  target_link_libraries(${name} PUBLIC ${TORCH_LIBRARIES})
+  target_include_directories(${name} SYSTEM PUBLIC "$<BUILD_INTERFACE:${TORCH_INCLUDE_DIRS}>")
+  if(TARGET as2_pch AND NOT name STREQUAL as2_pch)
+    target_precompile_headers(${name} REUSE_FROM as2_pch)
+  endif()
+endfunction()

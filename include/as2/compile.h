@@ -1,0 +1,48 @@
+// Program text to ConstraintProgram in one call.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "as2/constraint_program.h"
+#include "as2/ground_program.h"
+
+namespace as2::asp {
+
+struct GroundOptions {
+  std::vector<std::pair<std::string, std::string>> constants;  // -c name=value
+  std::string gringo;              // path; empty: $AS2_GRINGO, then PATH
+  double time_limit_seconds = 60;
+  std::int64_t memory_limit_bytes = std::int64_t{4} << 30;
+};
+
+// Grounds the files (`-` is standard input; a single `.as2c` file is loaded instead of grounded).
+GroundProgram ground(const std::vector<std::string>& files, const GroundOptions& options = {});
+// The same for program text held in memory; `name` stands for the file in messages.
+GroundProgram ground_text(const std::string& text, const std::string& name,
+                          const GroundOptions& options = {});
+
+// `.as2c`: the tagged aspif with the source map in comment lines.
+std::string save_compiled(const std::vector<std::string>& files, const GroundOptions& options = {});
+GroundProgram load_compiled(const std::string& text, const std::string& name);
+
+}  // namespace as2::asp
+
+namespace as2::compile {
+
+// Called after every pass with its name and a readable dump of what it produced.
+using PassObserver = std::function<void(const std::string& pass, const std::string& dump)>;
+
+struct Compiled {
+  ConstraintProgram program;
+  std::vector<asp::Warning> warnings;  // grounding's and compiling's
+};
+
+Compiled compile(const asp::GroundProgram& ground, const PassObserver& observe = {});
+Compiled compile_files(const std::vector<std::string>& files, const asp::GroundOptions& options = {});
+Compiled compile_text(const std::string& text, const std::string& name = "program.lp",
+                      const asp::GroundOptions& options = {});
+
+}  // namespace as2::compile

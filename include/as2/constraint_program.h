@@ -1,0 +1,184 @@
+// The compiled program: positions with finite domains, and what the program says about them.
+// Everything downstream (soft T_P, decoder, algebraic check) reads this and nothing else.
+//
+// The meaning. An assignment gives every position one symbol. It is an answer set of the source program
+// (together with the atoms the circuit derives from it) if and only if no group is violated.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "as2/error.h"
+
+namespace as2::compile {
+
+// A position and its domain. Positions and symbols stand in clingo's term order.
+struct Position {
+  std::string name;                  // `cell(1,1,_)`; a Boolean position: its atom
+  std::vector<std::string> symbols;  // as clingo prints them; Boolean: `false`, `true`
+  std::vector<std::string> atoms;    // per symbol: the atom it makes true, "" for `false` and `_`
+  bool boolean = false;
+  SourceLocation location;           // of the choice that declares it
+};
+
+// "The position's symbol is one of these." `symbols` is sorted, not empty, and not the whole domain.
+struct SetLiteral {
+  int position = 0;
+  std::vector<int> symbols;  // indices into Position::symbols
+};
+
+// A set of integers as sorted, disjoint, non-adjacent closed intervals.
+struct ValueSet {
+  std::vector<std::pair<std::int64_t, std::int64_t>> intervals;
+  bool contains(std::int64_t value) const;
+};
+
+// Definitions as a circuit. A node's truth follows from its inputs:
+//   kSet          the set literal holds
+//   kConjunction  all inputs hold (none: true)               soft: product
+//   kDisjunction  some input holds (none: false)             soft: noisy-or; max inside a recursive component
+//   kBound        Σ weights[k]·[inputs[k] holds] ∈ allowed   soft: convolution over independent inputs
+// Nodes stand in evaluation order: a node's inputs come before it, except inside a recursive component,
+// whose nodes are contiguous, contain no negation and no kBound over members, and take their least fixpoint.
+enum class NodeKind : std::uint8_t { kSet, kConjunction, kDisjunction, kBound };
+
+struct NodeRef {
+  int node = 0;
+  bool negated = false;
+};
+
+struct Node {
+  NodeKind kind = NodeKind::kConjunction;
+  SetLiteral set;                     // kSet
+  std::vector<NodeRef> inputs;        // the others
+  std::vector<std::int64_t> weights;  // kBound, one per input
+  ValueSet allowed;                   // kBound
+  std::string atom;                   // the atom this node decides, as clingo prints it; "" if auxiliary
+};
+
+struct Component {
+  int begin = 0;  // nodes [begin, end)
+  int end = 0;
+  bool recursive = false;
+};
+
+enum class GroupKind : std::uint8_t { kExclusive, kLinear, kNogood, kDerived };
+const char* name_of(GroupKind kind);  // "exclusive", …
+
+// At most one of the members holds. At most one member a position.
+struct Slot {
+  std::vector<SetLiteral> members;
+};
+
+// Not all literals hold. At most one literal a position. No literal at all: always violated.
+struct Nogood {
+  std::vector<SetLiteral> literals;
+};
+
+// The value Σ_k values[k][symbol of positions[k]] + constant; shared by the linear groups over it.
+struct Aggregate {
+  std::vector<int> positions;
+  std::vector<std::vector<std::int64_t>> values;  // [position in the aggregate][symbol]
+  std::int64_t constant = 0;
+  std::int64_t min = 0;  // of the value, over all assignments
+  std::int64_t max = 0;
+};
+
+// The aggregate's value lies in allowed[symbol of the guard]; without a guard (-1) in allowed[0].
+// The guard is not one of the aggregate's positions.
+struct Linear {
+  int aggregate = 0;
+  int guard = -1;
+  std::vector<ValueSet> allowed;
+};
+
+// Not all of these nodes hold. An empty body: always violated.
+struct DerivedNogood {
+  std::vector<NodeRef> body;
+};
+
+// What one family says about one set of positions. One of the four lists is used, as `kind` says.
+// A group with no position at all (kNogood with an empty nogood) is violated whatever the positions say.
+struct Group {
+  int family = 0;
+  GroupKind kind = GroupKind::kNogood;
+  std::vector<int> positions;           // sorted; those the group depends on
+  std::vector<Slot> slots;              // kExclusive
+  std::vector<Linear> linears;          // kLinear
+  std::vector<Nogood> nogoods;          // kNogood
+  std::vector<DerivedNogood> deriveds;  // kDerived
+  std::int64_t terms = 0;               // residual terms (see residual_terms() below)
+};
+
+// One source statement.
+struct Family {
+  std::string name;
+  SourceLocation location;
+  std::string text;
+};
+
+// One tuple of an objective: `weight` is paid when the node holds (node -1: always).
+struct Cost {
+  std::int64_t weight = 0;
+  NodeRef condition{-1, false};
+  int statement = 0;  // index into objective_statements
+};
+
+// The costs of one priority; levels stand highest priority first. Equal tuples are already merged.
+struct ObjectiveLevel {
+  std::int32_t priority = 0;
+  std::vector<Cost> costs;
+};
+
+// An atom clingo would show: `atom` when the condition holds (node -1: always).
+struct ShownAtom {
+  std::string atom;
+  NodeRef condition{-1, false};
+};
+
+struct ConstraintProgram {
+  std::vector<Position> positions;
+  std::vector<Node> nodes;
+  std::vector<Component> components;  // cover all nodes, in order
+  std::vector<Aggregate> aggregates;
+  std::vector<Family> families;       // in source order; some may have no group (0 ground instances)
+  std::vector<Group> groups;          // by family
+  std::vector<ObjectiveLevel> objectives;
+  std::vector<Family> objective_statements;
+  std::vector<ShownAtom> shown;       // in clingo's term order
+  std::int64_t atoms = 0;             // position atoms: Σ domain sizes, `false` and `_` not counted
+  std::int64_t definitions = 0;       // named atoms that rules define
+  std::string hash;                   // of the ground program's meaning: names a model's program
+
+  // The largest domain, at least 1.
+  int max_symbols() const;
+  // Index of the position with this name, or -1.
+  int find_position(const std::string& name) const;
+  // Index of the symbol in the position's domain, or -1.
+  int find_symbol(int position, const std::string& symbol) const;
+};
+
+// An assignment: a symbol index a position.
+using Assignment = std::vector<int>;
+
+// Residual terms of a group: one per (slot, position, symbol of its member) for kExclusive; per (linear,
+// position, symbol) with the guard's for kLinear; per (nogood, position, symbol of its literal) for
+// kNogood; per (nogood, position it depends on, symbol) for kDerived; an always-violated instance has one
+// per (position, symbol) of the whole program.
+std::int64_t residual_terms(const ConstraintProgram& program, const Group& group);
+
+// Truth of every circuit node under an assignment (recursive components by least fixpoint).
+std::vector<char> evaluate_nodes(const ConstraintProgram& program, const Assignment& assignment);
+
+// Groups the assignment violates, in order: the algebraic check behind CSR. Empty: an answer set.
+std::vector<int> violated_groups(const ConstraintProgram& program, const Assignment& assignment);
+
+// Cost per objective level, highest priority first.
+std::vector<std::int64_t> cost_of(const ConstraintProgram& program, const Assignment& assignment);
+
+// The atoms clingo would show for this assignment, in clingo's term order.
+std::vector<std::string> shown_atoms(const ConstraintProgram& program, const Assignment& assignment);
+
+}  // namespace as2::compile

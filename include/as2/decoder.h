@@ -1,0 +1,93 @@
+// Beliefs in, an assignment that satisfies the program out: always, or a proof that there is none.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "as2/constraint_program.h"
+
+namespace as2::decode {
+
+// Beliefs of one instance: p[position][symbol], flattened with stride `max_symbols()` of the program;
+// entries past a position's domain are ignored. Not logarithms; 0 is allowed (floored at 1e-30 by map).
+using Beliefs = std::vector<double>;
+
+enum class Method { kMap, kGreedy };
+enum class Status { kOptimal, kSatisfied, kUnsatisfiable, kDeadEnd };
+const char* name_of(Status status);  // "optimal", "satisfied", "unsatisfiable", "dead_end"
+
+struct Pin {
+  int position = 0;
+  int symbol = 0;
+};
+
+struct DecodeOptions {
+  Method method = Method::kMap;
+  std::vector<Pin> pins;                  // hard; all else is soft
+  std::vector<int> evidence;              // greedy: positions locked first
+  std::int64_t node_budget = 0;           // 0: none
+  double time_budget_seconds = 0;         // 0: none
+  int models = 1;                         // the K best, in order
+  bool objective_first = false;           // clingo's lexicographic order first, Σ log p breaks ties
+  std::vector<double> objective_weights;  // λ per level, highest priority first; missing: 1
+  bool minimal_conflict = true;           // name the conflicting constraints when unsatisfiable
+  // Optional second beliefs (same layout): order the search and break exact ties; empty: the beliefs.
+  const Beliefs* guide = nullptr;
+};
+
+struct Model {
+  compile::Assignment assignment;
+  double log_probability = 0;      // Σ log max(p, 1e-30)
+  std::vector<std::int64_t> cost;  // per objective level
+};
+
+// What conflicts when nothing satisfies: leave any one out and something does.
+struct Conflict {
+  std::vector<int> groups;  // indices into ConstraintProgram::groups
+  std::vector<Pin> pins;
+};
+
+struct Decoded {
+  Status status = Status::kUnsatisfiable;
+  std::vector<Model> models;  // best first; empty when unsatisfiable or dead end
+  double gap = 0;             // kSatisfied: upper bound minus the score found
+  std::int64_t nodes = 0;
+  int dead_end_position = -1;  // kDeadEnd
+  Conflict conflict;           // kUnsatisfiable
+};
+
+// One decoder a program; decode() is const, re-entrant and deterministic.
+class Decoder {
+ public:
+  explicit Decoder(const compile::ConstraintProgram& program);  // keeps a reference
+  ~Decoder();
+  Decoder(Decoder&&) noexcept;
+
+  Decoded decode(const Beliefs& beliefs, const DecodeOptions& options = {}) const;
+  // Many instances over `threads` threads (0: all cores), results in order.
+  std::vector<Decoded> decode_batch(const std::vector<Beliefs>& beliefs, const DecodeOptions& options = {},
+                                    int threads = 0) const;
+
+ private:
+  struct Impl;
+  Impl* impl_;
+};
+
+// A position read one way (argmax) and decoded another.
+struct Change {
+  int position = 0;
+  int read = 0;
+  int decoded = 0;
+  double p_read = 0;
+  double p_decoded = 0;
+};
+
+struct Explanation {
+  std::vector<Change> changed;
+  std::vector<int> broken_groups;  // groups the raw reading violates
+};
+Explanation explain(const compile::ConstraintProgram& program, const Beliefs& beliefs,
+                    const compile::Assignment& decoded);
+
+}  // namespace as2::decode

@@ -1,0 +1,88 @@
+// A ground program as gringo writes it (aspif 1), with the source statement behind every rule.
+//
+// `asp/` tags the user's statements before grounding, so that a ground rule can be traced to its line:
+//   `:- body.`            becomes  `__as2_c(k) :- body.`
+//   `{ … } = 1 :- body.`  becomes  `{ … } = 1 :- body, __as2_h(k).`   (`__as2_h(k)` is external: true)
+//   `p(t) :- body.`       becomes  `p(t) :- body, __as2_f(k).`        only where p/n is also chosen
+//   `:~ body. [w@p,t]`    keeps its form and gets the twin  `__as2_w(k,w,p,t) :- body.`
+//   `#show t : body.`     becomes  `__as2_s(k,t) :- body.`
+// The reader resolves these tags: in a GroundProgram no tag atom is left in a rule.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "as2/error.h"
+
+namespace as2::asp {
+
+using Atom = std::uint32_t;  // 1, 2, …
+using Lit = std::int32_t;    // atom, or its negation
+
+// What a source statement is.
+enum class StatementKind { kConstraint, kChoice, kClue, kWeak, kMinimize, kShow, kClassicalNegation, kRule };
+
+struct Statement {
+  StatementKind kind = StatementKind::kRule;
+  SourceLocation location;
+  std::string name;  // the family's name: trailing comment on the last line, else `constraint@LINE`; unique
+  std::string text;  // the statement as the user wrote it
+};
+
+struct WeightedLit {
+  Lit lit = 0;
+  std::int32_t weight = 1;
+};
+
+// A rule `head :- body`. Integrity constraints of the user have no head and name their statement;
+// so do the bounds that gringo splits off a choice (statement = the choice).
+struct Rule {
+  bool choice = false;        // head atoms may be chosen freely; else they are a disjunction
+  bool sum = false;           // body: Σ weight·[lit] ≥ bound; else a conjunction (weights 1, bound unused)
+  std::int32_t bound = 0;
+  std::vector<Atom> head;
+  std::vector<WeightedLit> body;
+  int statement = -1;         // index into GroundProgram::statements, or -1 (definitions, auxiliary rules)
+};
+
+struct Minimize {
+  std::int32_t priority = 0;
+  std::vector<WeightedLit> literals;
+};
+
+// One tuple of one weak constraint or #minimize statement, and the atom that says it is paid.
+struct CostTuple {
+  int statement = -1;
+  std::int32_t weight = 0;
+  std::int32_t priority = 0;
+  Lit lit = 0;  // 0: always paid
+};
+
+struct Warning {
+  SourceLocation location;
+  std::string message;
+};
+
+struct GroundProgram {
+  std::vector<Statement> statements;  // in source order
+  std::vector<Rule> rules;            // in gringo's order
+  std::vector<Minimize> minimize;
+  std::vector<CostTuple> cost_tuples;
+
+  // Named atoms: `names[a]` is the atom as clingo prints it, empty for auxiliary atoms. Size: last atom + 1.
+  std::vector<std::string> names;
+  // Facts of the program that have no atom number, as clingo prints them.
+  std::vector<std::string> facts;
+
+  // What clingo would show: everything, unless the program has #show; then the listed signatures
+  // (`name/arity`, `-name/arity`) and the terms whose literal holds (lit 0: always).
+  bool show_all = true;
+  std::vector<std::string> shown_signatures;
+  std::vector<std::pair<std::string, Lit>> shown_terms;
+
+  std::vector<Warning> warnings;
+};
+
+}  // namespace as2::asp

@@ -1,0 +1,74 @@
+#include "cli/run.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+
+#include "as2/error.h"
+
+namespace as2::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The tensor program stands beside this one in a build tree, under libexec/as2 in an installed one.
+int hand_to_tensor_program(char** argv) {
+  std::error_code ignored;
+  const fs::path here = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+  for (const fs::path& candidate : {here / "as2-tensor", here / "../libexec/as2/as2-tensor"}) {
+    if (fs::exists(candidate, ignored)) {
+      execv(candidate.c_str(), argv);
+      throw std::runtime_error(candidate.string() + ": " + std::strerror(errno));
+    }
+  }
+  throw InputError("this build has no LibTorch, so '" + std::string(argv[1]) + "' is left out",
+                   {"install libtorch-dev (or set CMAKE_PREFIX_PATH to a LibTorch) and build again"});
+}
+
+int run_checked(int argc, char** argv, const std::vector<Verb>& verbs, const std::string& version) {
+  for (const Verb& verb : verbs) {
+    if (argc > 1 && !verb.declare && std::strcmp(argv[1], verb.name) == 0) return hand_to_tensor_program(argv);
+  }
+  CLI::App app{"AS2: answer set programs as differentiable constraints, and answers that satisfy them", "as2"};
+  app.set_version_flag("--version", version);
+  app.require_subcommand(1);
+  app.footer("Exit codes: 0 done, 1 the input is at fault, 2 usage, 3 internal. `as2 VERB --help` says more.");
+  std::vector<std::pair<CLI::App*, Action>> actions;
+  for (const Verb& verb : verbs) {
+    CLI::App* command = app.add_subcommand(verb.name, verb.summary);
+    if (verb.declare) actions.emplace_back(command, verb.declare(*command));
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kDone : kUsage;
+  }
+  for (const auto& [command, action] : actions) {
+    if (command->parsed()) return action();
+  }
+  return kUsage;
+}
+
+}  // namespace
+
+int run(int argc, char** argv, const std::vector<Verb>& verbs, const std::string& version) {
+  try {
+    return run_checked(argc, argv, verbs, version);
+  } catch (const InputError& error) {
+    std::cerr << error.what() << '\n';
+    return kInputAtFault;
+  } catch (const UsageError& error) {
+    std::cerr << "error: " << error.what() << '\n';
+    return kUsage;
+  } catch (const std::exception& error) {
+    std::cerr << "internal error: " << error.what()
+              << "\nnote: this is a fault of AS2, not of your input; please report it with the command line\n";
+    return kInternal;
+  }
+}
+
+}  // namespace as2::cli

@@ -1,0 +1,30 @@
+// The command line's frame: picks the verb, parses, runs, and turns errors into messages and exit codes.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace as2::cli {
+
+// Exit codes, as documented in README.
+enum ExitCode { kDone = 0, kInputAtFault = 1, kUsage = 2, kInternal = 3 };
+
+// What a verb does once its arguments are parsed; returns an exit code.
+using Action = std::function<int()>;
+
+struct Verb {
+  const char* name;
+  const char* summary;
+  // Declares the verb's options on `command` and returns what to do; null: the verb lives in as2-tensor.
+  Action (*declare)(CLI::App& command);
+};
+
+// Runs one command line. Verbs without `declare` are handed to the program `as2-tensor` beside this one.
+int run(int argc, char** argv, const std::vector<Verb>& verbs, const std::string& version);
+
+}  // namespace as2::cli

@@ -1,0 +1,8 @@
+// Every verb, one declaration each; the definition of `declare_X` is in X.cpp.
+#pragma once
+
+#include "cli/run.h"
+
+namespace as2::cli {
+
+}  // namespace as2::cli
