@@ -1,0 +1,214 @@
+// What a compiled program says about one total assignment, by the definitions in constraint_program.h:
+// plain loops, no state, nothing shared with the decoder.
+#include <algorithm>
+#include <set>
+
+#include "as2/constraint_program.h"
+
+namespace as2::compile {
+namespace {
+
+bool holds(const SetLiteral& literal, const Assignment& assignment) {
+  return std::binary_search(literal.symbols.begin(), literal.symbols.end(), assignment[literal.position]);
+}
+
+bool holds(const NodeRef& ref, const std::vector<char>& truth) {
+  return (truth[ref.node] != 0) != ref.negated;
+}
+
+bool evaluate(const Node& node, const Assignment& assignment, const std::vector<char>& truth) {
+  const auto input_holds = [&](const NodeRef& ref) { return holds(ref, truth); };
+  switch (node.kind) {
+    case NodeKind::kSet:
+      return holds(node.set, assignment);
+    case NodeKind::kConjunction:
+      return std::all_of(node.inputs.begin(), node.inputs.end(), input_holds);
+    case NodeKind::kDisjunction:
+      return std::any_of(node.inputs.begin(), node.inputs.end(), input_holds);
+    case NodeKind::kBound: {
+      std::int64_t sum = 0;
+      for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+        if (holds(node.inputs[k], truth)) sum += node.weights[k];
+      }
+      return node.allowed.contains(sum);
+    }
+  }
+  return false;
+}
+
+bool violated(const Slot& slot, const Assignment& assignment) {
+  return std::count_if(slot.members.begin(), slot.members.end(),
+                       [&](const SetLiteral& member) { return holds(member, assignment); }) > 1;
+}
+
+bool violated(const Nogood& nogood, const Assignment& assignment) {
+  return std::all_of(nogood.literals.begin(), nogood.literals.end(),
+                     [&](const SetLiteral& literal) { return holds(literal, assignment); });
+}
+
+bool violated(const Linear& linear, const ConstraintProgram& program, const Assignment& assignment) {
+  const Aggregate& aggregate = program.aggregates[linear.aggregate];
+  std::int64_t value = aggregate.constant;
+  for (std::size_t k = 0; k < aggregate.positions.size(); ++k) {
+    value += aggregate.values[k][assignment[aggregate.positions[k]]];
+  }
+  return !linear.allowed[linear.guard < 0 ? 0 : assignment[linear.guard]].contains(value);
+}
+
+bool violated(const Group& group, const ConstraintProgram& program, const Assignment& assignment,
+              const std::vector<char>& truth) {
+  const auto some = [](const auto& list, const auto& is_violated) {
+    return std::any_of(list.begin(), list.end(), is_violated);
+  };
+  return some(group.slots, [&](const Slot& slot) { return violated(slot, assignment); }) ||
+         some(group.linears, [&](const Linear& linear) { return violated(linear, program, assignment); }) ||
+         some(group.nogoods, [&](const Nogood& nogood) { return violated(nogood, assignment); }) ||
+         some(group.deriveds, [&](const DerivedNogood& derived) {
+           return std::all_of(derived.body.begin(), derived.body.end(),
+                              [&](const NodeRef& ref) { return holds(ref, truth); });
+         });
+}
+
+std::int64_t domain_size(const ConstraintProgram& program, int position) {
+  return static_cast<std::int64_t>(program.positions[position].symbols.size());
+}
+
+std::int64_t all_symbols(const ConstraintProgram& program) {
+  std::int64_t total = 0;
+  for (const Position& position : program.positions)
+    total += static_cast<std::int64_t>(position.symbols.size());
+  return total;
+}
+
+// Positions the nodes depend on, directly or through other nodes.
+std::set<int> support(const ConstraintProgram& program, const std::vector<NodeRef>& body) {
+  std::set<int> positions;
+  std::set<int> seen;
+  std::vector<int> open;
+  for (const NodeRef& ref : body) open.push_back(ref.node);
+  while (!open.empty()) {
+    const int index = open.back();
+    open.pop_back();
+    if (!seen.insert(index).second) continue;
+    const Node& node = program.nodes[index];
+    if (node.kind == NodeKind::kSet) positions.insert(node.set.position);
+    for (const NodeRef& ref : node.inputs) open.push_back(ref.node);
+  }
+  return positions;
+}
+
+std::int64_t terms_of(const ConstraintProgram& program, const std::vector<SetLiteral>& literals) {
+  std::int64_t terms = 0;
+  for (const SetLiteral& literal : literals) terms += static_cast<std::int64_t>(literal.symbols.size());
+  return literals.empty() ? all_symbols(program) : terms;
+}
+
+}  // namespace
+
+const char* name_of(GroupKind kind) {
+  switch (kind) {
+    case GroupKind::kExclusive:
+      return "exclusive";
+    case GroupKind::kLinear:
+      return "linear";
+    case GroupKind::kNogood:
+      return "nogood";
+    case GroupKind::kDerived:
+      return "derived";
+  }
+  return "";
+}
+
+bool ValueSet::contains(std::int64_t value) const {
+  const auto after =
+      std::upper_bound(intervals.begin(), intervals.end(), value,
+                       [](std::int64_t v, const auto& interval) { return v < interval.first; });
+  return after != intervals.begin() && value <= std::prev(after)->second;
+}
+
+int ConstraintProgram::max_symbols() const {
+  std::size_t largest = 1;
+  for (const Position& position : positions) largest = std::max(largest, position.symbols.size());
+  return static_cast<int>(largest);
+}
+
+int ConstraintProgram::find_position(const std::string& name) const {
+  const auto found = std::find_if(positions.begin(), positions.end(),
+                                  [&](const Position& position) { return position.name == name; });
+  return found == positions.end() ? -1 : static_cast<int>(found - positions.begin());
+}
+
+int ConstraintProgram::find_symbol(int position, const std::string& symbol) const {
+  const std::vector<std::string>& symbols = positions[position].symbols;
+  const auto found = std::find(symbols.begin(), symbols.end(), symbol);
+  return found == symbols.end() ? -1 : static_cast<int>(found - symbols.begin());
+}
+
+std::int64_t residual_terms(const ConstraintProgram& program, const Group& group) {
+  std::int64_t terms = 0;
+  for (const Slot& slot : group.slots) terms += terms_of(program, slot.members);
+  for (const Nogood& nogood : group.nogoods) terms += terms_of(program, nogood.literals);
+  for (const Linear& linear : group.linears) {
+    for (const int position : program.aggregates[linear.aggregate].positions)
+      terms += domain_size(program, position);
+    if (linear.guard >= 0) terms += domain_size(program, linear.guard);
+  }
+  for (const DerivedNogood& derived : group.deriveds) {
+    const std::set<int> positions = support(program, derived.body);
+    for (const int position : positions) terms += domain_size(program, position);
+    if (positions.empty()) terms += all_symbols(program);
+  }
+  return terms;
+}
+
+std::vector<char> evaluate_nodes(const ConstraintProgram& program, const Assignment& assignment) {
+  AS2_REQUIRE(assignment.size() == program.positions.size(), "an assignment has one symbol a position");
+  std::vector<char> truth(program.nodes.size(), 0);
+  for (const Component& component : program.components) {
+    bool changed = true;
+    while (changed) {
+      changed = false;
+      for (int node = component.begin; node < component.end; ++node) {
+        const char value = evaluate(program.nodes[node], assignment, truth) ? 1 : 0;
+        changed |= value != truth[node];
+        truth[node] = value;
+      }
+      changed &= component.recursive;
+    }
+  }
+  return truth;
+}
+
+std::vector<int> violated_groups(const ConstraintProgram& program, const Assignment& assignment) {
+  const std::vector<char> truth = evaluate_nodes(program, assignment);
+  std::vector<int> result;
+  for (std::size_t index = 0; index < program.groups.size(); ++index) {
+    if (violated(program.groups[index], program, assignment, truth))
+      result.push_back(static_cast<int>(index));
+  }
+  return result;
+}
+
+std::vector<std::int64_t> cost_of(const ConstraintProgram& program, const Assignment& assignment) {
+  const std::vector<char> truth = evaluate_nodes(program, assignment);
+  std::vector<std::int64_t> costs;
+  for (const ObjectiveLevel& level : program.objectives) {
+    std::int64_t total = 0;
+    for (const Cost& cost : level.costs) {
+      if (cost.condition.node < 0 || holds(cost.condition, truth)) total += cost.weight;
+    }
+    costs.push_back(total);
+  }
+  return costs;
+}
+
+std::vector<std::string> shown_atoms(const ConstraintProgram& program, const Assignment& assignment) {
+  const std::vector<char> truth = evaluate_nodes(program, assignment);
+  std::vector<std::string> atoms;
+  for (const ShownAtom& shown : program.shown) {
+    if (shown.condition.node < 0 || holds(shown.condition, truth)) atoms.push_back(shown.atom);
+  }
+  return atoms;
+}
+
+}  // namespace as2::compile
