@@ -20,7 +20,7 @@ struct Position {
   std::vector<std::string> symbols;  // as clingo prints them; Boolean: `false`, `true`
   std::vector<std::string> atoms;    // per symbol: the atom it makes true, "" for `false` and `_`
   bool boolean = false;
-  SourceLocation location;           // of the choice that declares it
+  SourceLocation location;  // of the choice that declares it
 };
 
 // "The position's symbol is one of these." `symbols` is sorted, not empty, and not the whole domain.
@@ -143,14 +143,14 @@ struct ConstraintProgram {
   std::vector<Node> nodes;
   std::vector<Component> components;  // cover all nodes, in order
   std::vector<Aggregate> aggregates;
-  std::vector<Family> families;       // in source order; some may have no group (0 ground instances)
-  std::vector<Group> groups;          // by family
+  std::vector<Family> families;  // in source order; some may have no group (0 ground instances)
+  std::vector<Group> groups;     // by family
   std::vector<ObjectiveLevel> objectives;
   std::vector<Family> objective_statements;
-  std::vector<ShownAtom> shown;       // in clingo's term order
-  std::int64_t atoms = 0;             // position atoms: Σ domain sizes, `false` and `_` not counted
-  std::int64_t definitions = 0;       // named atoms that rules define
-  std::string hash;                   // of the ground program's meaning: names a model's program
+  std::vector<ShownAtom> shown;  // in clingo's term order
+  std::int64_t atoms = 0;        // position atoms: Σ domain sizes, `false` and `_` not counted
+  std::int64_t definitions = 0;  // named atoms that rules define
+  std::string hash;              // of the ground program's meaning: names a model's program
 
   // The largest domain, at least 1.
   int max_symbols() const;

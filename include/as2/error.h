@@ -51,7 +51,7 @@ class ContractError : public std::logic_error {
 }  // namespace as2
 
 // Checks a precondition of a public function; throws ContractError with the expression and the place.
-#define AS2_REQUIRE(condition, message)                                              \
-  do {                                                                               \
+#define AS2_REQUIRE(condition, message)                                                     \
+  do {                                                                                      \
     if (!(condition)) ::as2::throw_contract_error(#condition, __FILE__, __LINE__, message); \
   } while (false)

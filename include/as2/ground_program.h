@@ -39,12 +39,12 @@ struct WeightedLit {
 // A rule `head :- body`. Integrity constraints of the user have no head and name their statement;
 // so do the bounds that gringo splits off a choice (statement = the choice).
 struct Rule {
-  bool choice = false;        // head atoms may be chosen freely; else they are a disjunction
-  bool sum = false;           // body: Σ weight·[lit] ≥ bound; else a conjunction (weights 1, bound unused)
+  bool choice = false;  // head atoms may be chosen freely; else they are a disjunction
+  bool sum = false;     // body: Σ weight·[lit] ≥ bound; else a conjunction (weights 1, bound unused)
   std::int32_t bound = 0;
   std::vector<Atom> head;
   std::vector<WeightedLit> body;
-  int statement = -1;         // index into GroundProgram::statements, or -1 (definitions, auxiliary rules)
+  int statement = -1;  // index into GroundProgram::statements, or -1 (definitions, auxiliary rules)
 };
 
 struct Minimize {

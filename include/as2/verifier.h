@@ -13,7 +13,7 @@ namespace as2::verify {
 
 struct VerifyOptions {
   std::vector<std::pair<std::string, std::string>> constants;  // -c name=value
-  std::string clingo;  // path; empty: $AS2_CLINGO, then PATH
+  std::string clingo;                                          // path; empty: $AS2_CLINGO, then PATH
   double time_limit_seconds = 300;
 };
 
@@ -31,11 +31,11 @@ struct Violation {
 struct Verdict {
   std::optional<bool> valid;  // none: no clingo on this machine
   std::vector<Violation> violated;
-  std::string message;        // why there is no verdict
+  std::string message;  // why there is no verdict
 };
 
 // Many assignments in one call of clingo. The user's text goes in untouched.
-std::vector<Verdict> verify(const std::vector<std::string>& files, const std::vector<ChosenAtoms>& assignments,
-                            const VerifyOptions& options = {});
+std::vector<Verdict> verify(const std::vector<std::string>& files,
+                            const std::vector<ChosenAtoms>& assignments, const VerifyOptions& options = {});
 
 }  // namespace as2::verify

@@ -31,12 +31,15 @@ int hand_to_tensor_program(char** argv) {
 
 int run_checked(int argc, char** argv, const std::vector<Verb>& verbs, const std::string& version) {
   for (const Verb& verb : verbs) {
-    if (argc > 1 && !verb.declare && std::strcmp(argv[1], verb.name) == 0) return hand_to_tensor_program(argv);
+    if (argc > 1 && !verb.declare && std::strcmp(argv[1], verb.name) == 0)
+      return hand_to_tensor_program(argv);
   }
-  CLI::App app{"AS2: answer set programs as differentiable constraints, and answers that satisfy them", "as2"};
+  CLI::App app{"AS2: answer set programs as differentiable constraints, and answers that satisfy them",
+               "as2"};
   app.set_version_flag("--version", version);
   app.require_subcommand(1);
-  app.footer("Exit codes: 0 done, 1 the input is at fault, 2 usage, 3 internal. `as2 VERB --help` says more.");
+  app.footer(
+      "Exit codes: 0 done, 1 the input is at fault, 2 usage, 3 internal. `as2 VERB --help` says more.");
   std::vector<std::pair<CLI::App*, Action>> actions;
   for (const Verb& verb : verbs) {
     CLI::App* command = app.add_subcommand(verb.name, verb.summary);
@@ -65,8 +68,9 @@ int run(int argc, char** argv, const std::vector<Verb>& verbs, const std::string
     std::cerr << "error: " << error.what() << '\n';
     return kUsage;
   } catch (const std::exception& error) {
-    std::cerr << "internal error: " << error.what()
-              << "\nnote: this is a fault of AS2, not of your input; please report it with the command line\n";
+    std::cerr
+        << "internal error: " << error.what()
+        << "\nnote: this is a fault of AS2, not of your input; please report it with the command line\n";
     return kInternal;
   }
 }

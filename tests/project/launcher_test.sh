@@ -1,0 +1,160 @@
+#!/bin/sh
+# The launcher, on a copy of it in an empty project, with every program it calls replaced by a stand-in that
+# writes down how it was called. Usage: launcher_test.sh path/to/as2
+set -eu
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+log=$work/log
+failures=0
+
+fail() {
+  echo "FAILED: $*" >&2
+  failures=$((failures + 1))
+}
+expect_log() { grep -q -- "$1" "$log" || fail "$2: the log has no '$1':
+$(cat "$log")"; }
+expect_no_log() { ! grep -q -- "$1" "$log" || fail "$2: the log has '$1'"; }
+
+# A project with a fresh copy of the launcher.
+new_project() {
+  rm -rf "$work/project"
+  mkdir -p "$work/project/cmake" "$work/project/app" "$work/project/src" "$work/project/include"
+  cp "$1" "$work/project/as2"
+  touch "$work/project/CMakeLists.txt" "$work/project/CMakePresets.json" "$work/project/src/a.cpp"
+  : >"$log"
+}
+
+stand_in() {
+  cat >"$work/bin/$1"
+  chmod +x "$work/bin/$1"
+}
+
+mkdir "$work/bin"
+for tool in sh readlink find cat touch mv mkdir nproc flock env dirname grep sleep rm chmod; do
+  ln -s "$(command -v $tool)" "$work/bin/$tool"
+done
+stand_in cmake <<EOF
+#!/bin/sh
+echo "cmake \$* in \$PWD" >>"$log"
+case "\$*" in
+  *--build*)
+    if [ -e "$work/busy" ]; then echo "two builds at once" >>"$log"; fi
+    touch "$work/busy"; sleep 0.2; rm "$work/busy"
+    if [ -e "$work/broken" ]; then echo "a.cpp:1: error: broken"; exit 1; fi
+    mkdir -p build/release/bin
+    printf '#!/bin/sh\necho "program \$*"\n' >build/release/bin/as2
+    chmod +x build/release/bin/as2 ;;
+  *) echo "configure chatter"; mkdir -p build/release; touch build/release/build.ninja ;;
+esac
+EOF
+stand_in ctest <<EOF
+#!/bin/sh
+echo "ctest \$*" >>"$log"
+EOF
+stand_in dpkg-query <<EOF
+#!/bin/sh
+for last; do :; done
+if grep -qx "\$last" "$work/installed"; then echo "install ok installed"; else exit 1; fi
+EOF
+stand_in apt-get <<EOF
+#!/bin/sh
+echo "apt-get \$*" >>"$log"
+echo "apt chatter"
+EOF
+stand_in sudo <<EOF
+#!/bin/sh
+echo "sudo \$*" >>"$log"
+exec "\$@"
+EOF
+stand_in id <<EOF
+#!/bin/sh
+cat "$work/uid"
+EOF
+echo 0 >"$work/uid"
+: >"$work/installed"
+launch() { PATH=$work/bin "$work/project/as2" "$@"; }
+
+# The first use installs what is missing, says what, configures, builds, runs; only the program speaks on stdout.
+new_project "$1"
+echo cmake >"$work/installed"
+out=$(launch check p.lp 2>"$work/err") || fail "first use: exit $?"
+[ "$out" = "program check p.lp" ] || fail "first use printed: $out"
+grep -q 'installing.*libtorch-dev' "$work/err" || fail "does not say what it installs"
+expect_log 'apt-get install.* libtorch-dev' "first use"
+expect_no_log 'apt-get install.* cmake ' "first use"
+expect_no_log sudo "as root"
+expect_log 'cmake --preset release in .*/project$' "first use"
+expect_log 'cmake --build .*as2-programs' "first use"
+! grep -q 'configure chatter' "$work/err" || fail "configuring is not quiet without a terminal"
+
+# Nothing changed: nothing is done. Another folder and a symbolic link: the same.
+: >"$log"
+launch a >/dev/null
+ln -s "$work/project/as2" "$work/link"
+(cd / && PATH=$work/bin "$work/link" a >/dev/null)
+[ ! -s "$log" ] || fail "something was done though nothing changed: $(cat "$log")"
+
+# A changed or added source builds again, without configuring.
+sleep 0.05
+touch "$work/project/src/b.cpp"
+launch a >/dev/null
+expect_log 'cmake --build' "a new source"
+expect_no_log 'cmake --preset' "a new source"
+
+# A broken build shows its errors, fails, and is tried again next time.
+sleep 0.05
+touch "$work/project/src/b.cpp" "$work/broken"
+if launch a >"$work/out" 2>"$work/err"; then fail "a broken build succeeded"; fi
+grep -q 'error: broken' "$work/err" || fail "a broken build's errors are not shown"
+[ ! -s "$work/out" ] || fail "a broken build wrote to standard output"
+if launch a >/dev/null 2>&1; then fail "a broken build is forgotten"; fi
+rm "$work/broken"
+launch a >/dev/null 2>&1 || fail "a mended build fails"
+
+# Exit status of the program; arguments with spaces.
+printf '#!/bin/sh\nfor a; do echo "[$a]"; done\nexit 7\n' >"$work/project/build/release/bin/as2"
+status=0
+out=$(launch 'x y' z) || status=$?
+[ "$status" = 7 ] || fail "exit status $status, expected 7"
+[ "$out" = "[x y]
+[z]" ] || fail "arguments arrive as $out"
+
+# build and test.
+: >"$log"
+launch build --verbose 2>/dev/null
+expect_log 'cmake --build.*--target all.*--verbose' "build"
+expect_no_log ctest "build"
+launch test -R decode 2>/dev/null
+expect_log 'ctest .*-R decode' "test"
+
+# Two at once.
+new_project "$1"
+launch a >/dev/null 2>&1 &
+launch a >/dev/null 2>&1
+wait
+expect_no_log 'two builds at once' "two at once"
+[ "$(grep -c 'cmake --build' "$log")" = 1 ] || fail "two at once: built $(grep -c 'cmake --build' "$log") times"
+
+# Not root: sudo. No sudo: stops with the list.
+new_project "$1"
+echo 1000 >"$work/uid"
+launch a >/dev/null 2>&1 || fail "with sudo: exit $?"
+expect_log 'sudo apt-get update' "not root"
+expect_log 'sudo env DEBIAN_FRONTEND=noninteractive apt-get install' "not root"
+new_project "$1"
+rm "$work/bin/sudo"
+if launch a >/dev/null 2>"$work/err"; then fail "went on without sudo"; fi
+grep -q 'no sudo.*libtorch-dev' "$work/err" || fail "without sudo: $(cat "$work/err")"
+
+# Another distribution: the list, and nothing else; a folder configured by hand is used.
+new_project "$1"
+rm "$work/bin/apt-get"
+if launch a >/dev/null 2>"$work/err"; then fail "went on without apt"; fi
+grep -q libtorch-dev "$work/err" || fail "another distribution: no list"
+[ ! -s "$log" ] || fail "another distribution: $(cat "$log")"
+mkdir -p "$work/project/build/release"
+touch "$work/project/build/release/build.ninja"
+[ "$(launch a 2>/dev/null)" = "program a" ] || fail "a folder configured by hand is not used"
+
+[ "$failures" = 0 ]
