@@ -1,0 +1,282 @@
+#include "cli/beliefs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <numeric>
+#include <set>
+#include <unordered_map>
+
+namespace as2::cli {
+namespace {
+
+using nlohmann::json;
+
+constexpr double kSumTolerance = 1e-3;
+
+bool blank(const std::string& text) {
+  return std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isspace(c) != 0; });
+}
+
+// Where the key stands in the document, as near as its text tells.
+SourceLocation locate(const Document& document, const std::string& key) {
+  SourceLocation location = document.location;
+  const std::size_t at = document.text.find(json(key).dump());
+  if (at != std::string::npos) {
+    location.line += static_cast<int>(std::count(document.text.begin(), document.text.begin() + at, '\n'));
+  }
+  return location;
+}
+
+// Parses an object whose keys are positions; a position given twice is an error, not the last one's win.
+json parse_object(const Document& document, const std::string& what) {
+  std::set<std::string> seen;
+  std::string repeated;
+  const auto watch = [&](int depth, json::parse_event_t event, json& value) {
+    if (event == json::parse_event_t::key && depth == 1 && !seen.insert(value.get<std::string>()).second) {
+      repeated = value.get<std::string>();
+    }
+    return true;
+  };
+  json parsed;
+  try {
+    parsed = json::parse(document.text, watch);
+  } catch (const json::parse_error& error) {
+    SourceLocation location = document.location;
+    const std::size_t end = std::min(document.text.size(), static_cast<std::size_t>(error.byte));
+    location.line += static_cast<int>(std::count(document.text.begin(), document.text.begin() + end, '\n'));
+    throw InputError(location, std::string("not JSON: ") + error.what(),
+                     {"JSON has no NaN or infinity; expected " + what});
+  } catch (const json::exception& error) {
+    throw InputError(document.location, std::string("not usable JSON: ") + error.what(), {"expected " + what});
+  }
+  if (!parsed.is_object()) {
+    throw InputError(document.location, std::string("found a JSON ") + parsed.type_name() + ", expected an object",
+                     {"expected " + what});
+  }
+  if (!repeated.empty()) {
+    throw InputError(locate(document, repeated), "position '" + repeated + "' is given twice");
+  }
+  return parsed;
+}
+
+std::size_t edit_distance(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0]++;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t substituted = diagonal + (a[i - 1] != b[j - 1] ? 1 : 0);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+    }
+  }
+  return row[b.size()];
+}
+
+std::string nearest(const compile::ConstraintProgram& program, const std::string& name) {
+  const compile::Position* best = nullptr;
+  std::size_t distance = 0;
+  for (const compile::Position& position : program.positions) {
+    const std::size_t d = edit_distance(name, position.name);
+    if (!best || d < distance) {
+      best = &position;
+      distance = d;
+    }
+  }
+  return best ? best->name : "";
+}
+
+std::string joined(const std::vector<std::string>& words, std::size_t limit) {
+  std::string text;
+  for (std::size_t k = 0; k < words.size() && k < limit; ++k) text += (k ? ", " : "") + words[k];
+  return words.size() > limit ? text + ", …" : text;
+}
+
+std::string found(const json& value) {
+  std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
+  return text.size() > 40 ? text.substr(0, 40) + "…" : text;
+}
+
+// `find_position` scans; many documents of many positions deserve a table.
+class PositionIndex {
+ public:
+  explicit PositionIndex(const compile::ConstraintProgram& program) : program_(program) {
+    for (std::size_t i = 0; i < program.positions.size(); ++i) {
+      index_.emplace(program.positions[i].name, static_cast<int>(i));
+    }
+  }
+  int require(const Document& document, const std::string& name) const {
+    const auto it = index_.find(name);
+    return it != index_.end() ? it->second : require_position(program_, name, locate(document, name));
+  }
+  const compile::ConstraintProgram& program() const { return program_; }
+
+ private:
+  const compile::ConstraintProgram& program_;
+  std::unordered_map<std::string, int> index_;
+};
+
+// Fills one position's row with what the document gives for it.
+void read_row(const Document& document, const compile::ConstraintProgram& program, int index, const json& given,
+              double* row, std::vector<std::string>& warnings) {
+  const compile::Position& position = program.positions[index];
+  const auto fail = [&](const std::string& message, std::vector<std::string> notes = {}) {
+    throw InputError(locate(document, position.name), "beliefs of '" + position.name + "': " + message,
+                     std::move(notes));
+  };
+  if (!given.is_object()) {
+    fail("found " + found(given) + ", expected an object of symbols",
+         {"write {\"" + position.symbols.front() + "\": 1.0}"});
+  }
+  const std::size_t width = position.symbols.size();
+  std::fill(row, row + width, 0.0);
+  double sum = 0;
+  for (const auto& [symbol, value] : given.items()) {
+    const int s = require_symbol(program, index, symbol, locate(document, position.name));
+    if (!value.is_number()) fail("'" + symbol + "' is " + found(value) + ", expected a number");
+    const double p = value.get<double>();
+    if (!std::isfinite(p) || p < 0) {
+      fail("'" + symbol + "' is " + found(value) + ", expected a probability, not negative and finite");
+    }
+    row[s] = p;
+    sum += p;
+  }
+  if (!(sum > 0)) fail("all zero", {"leave the position out for a uniform belief"});
+  if (!std::isfinite(sum)) fail("the sum is not finite");
+  if (std::abs(sum - 1) > kSumTolerance) {
+    warnings.push_back(locate(document, position.name).str() + ": warning: beliefs of '" + position.name +
+                       "' sum to " + found(json(sum)) + "; normalised");
+    for (std::size_t s = 0; s < width; ++s) row[s] /= sum;
+  }
+}
+
+decode::Beliefs uniform_beliefs(const compile::ConstraintProgram& program) {
+  const std::size_t stride = static_cast<std::size_t>(program.max_symbols());
+  decode::Beliefs beliefs(program.positions.size() * stride, 0.0);
+  for (std::size_t i = 0; i < program.positions.size(); ++i) {
+    const std::size_t width = program.positions[i].symbols.size();
+    std::fill_n(beliefs.begin() + static_cast<std::ptrdiff_t>(i * stride), width, 1.0 / static_cast<double>(width));
+  }
+  return beliefs;
+}
+
+decode::Beliefs parse_beliefs(const Document& document, const PositionIndex& index,
+                              std::vector<std::string>& warnings) {
+  const json parsed = parse_object(document, "beliefs like {\"cell(1,1,_)\": {\"1\": 0.9, \"2\": 0.1}}");
+  const compile::ConstraintProgram& program = index.program();
+  decode::Beliefs beliefs = uniform_beliefs(program);
+  const std::size_t stride = static_cast<std::size_t>(program.max_symbols());
+  for (const auto& [name, given] : parsed.items()) {
+    const int i = index.require(document, name);
+    read_row(document, program, i, given, beliefs.data() + static_cast<std::size_t>(i) * stride, warnings);
+  }
+  return beliefs;
+}
+
+}  // namespace
+
+int require_position(const compile::ConstraintProgram& program, const std::string& name,
+                     const SourceLocation& location) {
+  const int i = program.find_position(name);
+  if (i >= 0) return i;
+  std::vector<std::string> notes;
+  if (!program.positions.empty()) notes.push_back("the nearest position is '" + nearest(program, name) + "'");
+  throw InputError(location, "the program has no position '" + name + "'", notes);
+}
+
+int require_symbol(const compile::ConstraintProgram& program, int position, const std::string& symbol,
+                   const SourceLocation& location) {
+  const int s = program.find_symbol(position, symbol);
+  if (s >= 0) return s;
+  throw InputError(location, "position '" + program.positions[position].name + "' has no symbol '" + symbol + "'",
+                   {"its symbols are " + joined(program.positions[position].symbols, 12)});
+}
+
+std::vector<Document> split_documents(const std::string& text, const std::string& name) {
+  std::vector<Document> lines;
+  int number = 0;
+  for (std::size_t begin = 0; begin < text.size(); ++number) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    std::string line = text.substr(begin, end - begin);
+    if (!blank(line)) lines.push_back({std::move(line), {name, number + 1}});
+    begin = end + 1;
+  }
+  if (lines.empty()) throw InputError(SourceLocation{name}, "found nothing, expected a JSON document");
+  if (lines.size() == 1) return lines;
+  // A document printed over several lines has no line that is an object by itself.
+  const bool one_a_line = std::any_of(lines.begin(), lines.end(), [](const Document& line) {
+    const std::size_t first = line.text.find_first_not_of(" \t\r");
+    return line.text[first] == '{' && json::accept(line.text);
+  });
+  if (one_a_line) return lines;
+  return {{text, {name, 1}}};
+}
+
+std::vector<Document> read_documents(const std::string& path) {
+  const auto slurp = [](std::istream& in) {
+    return std::string(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+  };
+  if (path == "-") return split_documents(slurp(std::cin), "<stdin>");
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw InputError(SourceLocation{path}, "cannot be read", {"is the path right?"});
+  return split_documents(slurp(in), path);
+}
+
+decode::Beliefs parse_beliefs(const Document& document, const compile::ConstraintProgram& program,
+                              std::vector<std::string>& warnings) {
+  return parse_beliefs(document, PositionIndex(program), warnings);
+}
+
+compile::Assignment parse_assignment(const Document& document, const compile::ConstraintProgram& program) {
+  const json parsed = parse_object(document, "an assignment like {\"cell(1,1,_)\": \"5\"}");
+  const PositionIndex index(program);
+  compile::Assignment assignment(program.positions.size(), -1);
+  for (const auto& [name, given] : parsed.items()) {
+    const int i = index.require(document, name);
+    const bool plain = given.is_number_integer() || given.is_boolean();
+    if (!given.is_string() && !plain) {
+      throw InputError(locate(document, name), "'" + name + "' is " + found(given) + ", expected a symbol",
+                       {"write \"" + program.positions[i].symbols.front() + "\""});
+    }
+    assignment[i] = require_symbol(program, i, plain ? given.dump() : given.get<std::string>(), locate(document, name));
+  }
+  for (std::size_t i = 0; i < assignment.size(); ++i) {
+    if (assignment[i] < 0) {
+      throw InputError(document.location, "no symbol for position '" + program.positions[i].name + "'",
+                       {"an assignment gives every position one symbol"});
+    }
+  }
+  return assignment;
+}
+
+nlohmann::ordered_json assignment_json(const compile::ConstraintProgram& program,
+                                       const compile::Assignment& assignment) {
+  nlohmann::ordered_json object = nlohmann::ordered_json::object();
+  for (std::size_t i = 0; i < assignment.size(); ++i) {
+    object[program.positions[i].name] = program.positions[i].symbols[assignment[i]];
+  }
+  return object;
+}
+
+std::vector<BeliefsEntry> read_beliefs(const std::string& path, const compile::ConstraintProgram& program) {
+  const std::vector<Document> documents = read_documents(path);
+  const PositionIndex index(program);
+  std::vector<BeliefsEntry> entries;
+  entries.reserve(documents.size());
+  for (const Document& document : documents) {
+    BeliefsEntry entry;
+    try {
+      entry.beliefs = parse_beliefs(document, index, entry.warnings);
+    } catch (const InputError& error) {
+      if (documents.size() == 1) throw;
+      entry.error = error.what();
+    }
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+}  // namespace as2::cli

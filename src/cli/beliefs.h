@@ -1,0 +1,55 @@
+// Beliefs and assignments as users write them: JSON keyed by position name, one document a file or one a
+// line. `{"cell(1,1,_)": {"1": 0.9, "2": 0.1}}` and `{"cell(1,1,_)": "5"}`.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "as2/constraint_program.h"
+#include "as2/decoder.h"
+#include "as2/error.h"
+
+namespace as2::cli {
+
+// One JSON document and the place where it starts.
+struct Document {
+  std::string text;
+  SourceLocation location;
+};
+
+// The documents of a file (`-`: standard input): the whole file if it is one document, else one a line.
+std::vector<Document> read_documents(const std::string& path);
+std::vector<Document> split_documents(const std::string& text, const std::string& name);
+
+// A position left out is uniform, a symbol left out of a listed position is 0; a sum further than 1e-3 from
+// 1 is normalised with a warning. Anything else that is not a distribution is an InputError.
+decode::Beliefs parse_beliefs(const Document& document, const compile::ConstraintProgram& program,
+                              std::vector<std::string>& warnings);
+
+// Every position must be given.
+compile::Assignment parse_assignment(const Document& document, const compile::ConstraintProgram& program);
+
+// The inverse: `{"cell(1,1,_)": "5", …}` in the program's order.
+nlohmann::ordered_json assignment_json(const compile::ConstraintProgram& program,
+                                       const compile::Assignment& assignment);
+
+// One document of a beliefs file, read: `error` is empty, or says why `beliefs` is.
+struct BeliefsEntry {
+  decode::Beliefs beliefs;
+  std::vector<std::string> warnings;
+  std::string error;
+};
+
+// All beliefs of a file. With several documents a bad one becomes an entry with `error` (answered
+// by `{"error": …}` in its place); a bad single document throws.
+std::vector<BeliefsEntry> read_beliefs(const std::string& path, const compile::ConstraintProgram& program);
+
+// Index of the named position; an InputError at `location` that names the nearest ones if there is none.
+int require_position(const compile::ConstraintProgram& program, const std::string& name,
+                     const SourceLocation& location);
+// Index of the symbol in the position's domain; an InputError at `location` that lists the domain.
+int require_symbol(const compile::ConstraintProgram& program, int position, const std::string& symbol,
+                   const SourceLocation& location);
+
+}  // namespace as2::cli
