@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <fstream>
 #include <iostream>
 #include <iterator>
 #include <numeric>
 #include <set>
 #include <unordered_map>
+
+#include "data/safetensors.h"
 
 namespace as2::cli {
 namespace {
@@ -50,10 +53,12 @@ json parse_object(const Document& document, const std::string& what) {
     throw InputError(location, std::string("not JSON: ") + error.what(),
                      {"JSON has no NaN or infinity; expected " + what});
   } catch (const json::exception& error) {
-    throw InputError(document.location, std::string("not usable JSON: ") + error.what(), {"expected " + what});
+    throw InputError(document.location, std::string("not usable JSON: ") + error.what(),
+                     {"expected " + what});
   }
   if (!parsed.is_object()) {
-    throw InputError(document.location, std::string("found a JSON ") + parsed.type_name() + ", expected an object",
+    throw InputError(document.location,
+                     std::string("found a JSON ") + parsed.type_name() + ", expected an object",
                      {"expected " + what});
   }
   if (!repeated.empty()) {
@@ -119,9 +124,34 @@ class PositionIndex {
   std::unordered_map<std::string, int> index_;
 };
 
+// A row must be a distribution; a sum that is merely off is put right with a warning.
+template <typename Locate>
+void check_row(const compile::Position& position, double* row, const Locate& where,
+               std::vector<std::string>& warnings) {
+  const std::size_t width = position.symbols.size();
+  const auto fail = [&](const std::string& message, std::vector<std::string> notes = {}) {
+    throw InputError(where(), "beliefs of '" + position.name + "': " + message, std::move(notes));
+  };
+  double sum = 0;
+  for (std::size_t s = 0; s < width; ++s) {
+    if (!std::isfinite(row[s]) || row[s] < 0) {
+      fail("'" + position.symbols[s] + "' is " + std::to_string(row[s]) +
+           ", expected a probability, not negative and finite");
+    }
+    sum += row[s];
+  }
+  if (!(sum > 0)) fail("all zero", {"leave the position out for a uniform belief"});
+  if (!std::isfinite(sum)) fail("the sum is not finite");
+  if (std::abs(sum - 1) > kSumTolerance) {
+    warnings.push_back(where().str() + ": warning: beliefs of '" + position.name + "' sum to " +
+                       json(sum).dump() + "; normalised");
+    for (std::size_t s = 0; s < width; ++s) row[s] /= sum;
+  }
+}
+
 // Fills one position's row with what the document gives for it.
-void read_row(const Document& document, const compile::ConstraintProgram& program, int index, const json& given,
-              double* row, std::vector<std::string>& warnings) {
+void read_row(const Document& document, const compile::ConstraintProgram& program, int index,
+              const json& given, double* row, std::vector<std::string>& warnings) {
   const compile::Position& position = program.positions[index];
   const auto fail = [&](const std::string& message, std::vector<std::string> notes = {}) {
     throw InputError(locate(document, position.name), "beliefs of '" + position.name + "': " + message,
@@ -133,24 +163,13 @@ void read_row(const Document& document, const compile::ConstraintProgram& progra
   }
   const std::size_t width = position.symbols.size();
   std::fill(row, row + width, 0.0);
-  double sum = 0;
   for (const auto& [symbol, value] : given.items()) {
     const int s = require_symbol(program, index, symbol, locate(document, position.name));
     if (!value.is_number()) fail("'" + symbol + "' is " + found(value) + ", expected a number");
-    const double p = value.get<double>();
-    if (!std::isfinite(p) || p < 0) {
-      fail("'" + symbol + "' is " + found(value) + ", expected a probability, not negative and finite");
-    }
-    row[s] = p;
-    sum += p;
+    row[s] = value.get<double>();
   }
-  if (!(sum > 0)) fail("all zero", {"leave the position out for a uniform belief"});
-  if (!std::isfinite(sum)) fail("the sum is not finite");
-  if (std::abs(sum - 1) > kSumTolerance) {
-    warnings.push_back(locate(document, position.name).str() + ": warning: beliefs of '" + position.name +
-                       "' sum to " + found(json(sum)) + "; normalised");
-    for (std::size_t s = 0; s < width; ++s) row[s] /= sum;
-  }
+  check_row(
+      position, row, [&] { return locate(document, position.name); }, warnings);
 }
 
 decode::Beliefs uniform_beliefs(const compile::ConstraintProgram& program) {
@@ -158,7 +177,8 @@ decode::Beliefs uniform_beliefs(const compile::ConstraintProgram& program) {
   decode::Beliefs beliefs(program.positions.size() * stride, 0.0);
   for (std::size_t i = 0; i < program.positions.size(); ++i) {
     const std::size_t width = program.positions[i].symbols.size();
-    std::fill_n(beliefs.begin() + static_cast<std::ptrdiff_t>(i * stride), width, 1.0 / static_cast<double>(width));
+    std::fill_n(beliefs.begin() + static_cast<std::ptrdiff_t>(i * stride), width,
+                1.0 / static_cast<double>(width));
   }
   return beliefs;
 }
@@ -176,6 +196,60 @@ decode::Beliefs parse_beliefs(const Document& document, const PositionIndex& ind
   return beliefs;
 }
 
+// `beliefs` [batch, positions, symbols], float32 or float64, padded to max_symbols().
+std::vector<BeliefsEntry> read_tensor_beliefs(const std::string& path,
+                                              const compile::ConstraintProgram& program) {
+  const data::SafeTensorFile file = data::read_safetensors(path);
+  const SourceLocation location{path};
+  const data::SafeTensor* tensor = file.find("beliefs");
+  if (!tensor) {
+    throw InputError(location, "has no tensor 'beliefs'",
+                     {"expected beliefs [batch, positions, symbols], F32 or F64"});
+  }
+  const auto positions = static_cast<std::int64_t>(program.positions.size());
+  const std::int64_t stride = program.max_symbols();
+  const bool single = tensor->dtype == data::Dtype::kF32;
+  if ((!single && tensor->dtype != data::Dtype::kF64) || tensor->shape.size() != 3 ||
+      tensor->shape[1] != positions || tensor->shape[2] != stride) {
+    throw InputError(
+        location,
+        "tensor 'beliefs' is " + std::string(data::name_of(tensor->dtype)) + " " + json(tensor->shape).dump(),
+        {"expected F32 or F64 [batch, " + std::to_string(positions) + ", " + std::to_string(stride) + "]"});
+  }
+  const std::size_t size = static_cast<std::size_t>(positions * stride);
+  std::vector<BeliefsEntry> entries(static_cast<std::size_t>(tensor->shape[0]));
+  std::vector<float> narrow(size);
+  for (std::size_t b = 0; b < entries.size(); ++b) {
+    BeliefsEntry& entry = entries[b];
+    entry.beliefs.resize(size);
+    if (single) {
+      std::memcpy(narrow.data(), tensor->data.data() + b * size * sizeof(float), size * sizeof(float));
+      std::copy(narrow.begin(), narrow.end(), entry.beliefs.begin());
+    } else {
+      std::memcpy(entry.beliefs.data(), tensor->data.data() + b * size * sizeof(double),
+                  size * sizeof(double));
+    }
+    try {
+      const SourceLocation place{path + "[" + std::to_string(b) + "]"};
+      for (std::int64_t i = 0; i < positions; ++i) {
+        check_row(
+            program.positions[static_cast<std::size_t>(i)], entry.beliefs.data() + i * stride,
+            [&] { return place; }, entry.warnings);
+      }
+    } catch (const InputError& error) {
+      if (entries.size() == 1) throw;
+      entry.beliefs.clear();
+      entry.error = error.what();
+    }
+  }
+  return entries;
+}
+
+bool ends_with(const std::string& text, const std::string& ending) {
+  return text.size() >= ending.size() &&
+         text.compare(text.size() - ending.size(), ending.size(), ending) == 0;
+}
+
 }  // namespace
 
 int require_position(const compile::ConstraintProgram& program, const std::string& name,
@@ -191,7 +265,8 @@ int require_symbol(const compile::ConstraintProgram& program, int position, cons
                    const SourceLocation& location) {
   const int s = program.find_symbol(position, symbol);
   if (s >= 0) return s;
-  throw InputError(location, "position '" + program.positions[position].name + "' has no symbol '" + symbol + "'",
+  throw InputError(location,
+                   "position '" + program.positions[position].name + "' has no symbol '" + symbol + "'",
                    {"its symbols are " + joined(program.positions[position].symbols, 12)});
 }
 
@@ -241,7 +316,8 @@ compile::Assignment parse_assignment(const Document& document, const compile::Co
       throw InputError(locate(document, name), "'" + name + "' is " + found(given) + ", expected a symbol",
                        {"write \"" + program.positions[i].symbols.front() + "\""});
     }
-    assignment[i] = require_symbol(program, i, plain ? given.dump() : given.get<std::string>(), locate(document, name));
+    assignment[i] =
+        require_symbol(program, i, plain ? given.dump() : given.get<std::string>(), locate(document, name));
   }
   for (std::size_t i = 0; i < assignment.size(); ++i) {
     if (assignment[i] < 0) {
@@ -262,6 +338,7 @@ nlohmann::ordered_json assignment_json(const compile::ConstraintProgram& program
 }
 
 std::vector<BeliefsEntry> read_beliefs(const std::string& path, const compile::ConstraintProgram& program) {
+  if (ends_with(path, ".safetensors")) return read_tensor_beliefs(path, program);
   const std::vector<Document> documents = read_documents(path);
   const PositionIndex index(program);
   std::vector<BeliefsEntry> entries;

@@ -41,8 +41,9 @@ struct BeliefsEntry {
   std::string error;
 };
 
-// All beliefs of a file. With several documents a bad one becomes an entry with `error` (answered
-// by `{"error": …}` in its place); a bad single document throws.
+// All beliefs of a file: JSON, or a `.safetensors` file whose tensor `beliefs` is [batch, positions,
+// symbols], float32 or float64, padded to max_symbols(). With several documents a bad one becomes an entry
+// with `error` (answered by `{"error": …}` in its place); a bad single document throws.
 std::vector<BeliefsEntry> read_beliefs(const std::string& path, const compile::ConstraintProgram& program);
 
 // Index of the named position; an InputError at `location` that names the nearest ones if there is none.
