@@ -1,0 +1,27 @@
+// The arguments that name a program, the same for every verb that takes one.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "as2/compile.h"
+
+namespace CLI {
+class App;
+}
+
+namespace as2::cli {
+
+struct ProgramOptions {
+  std::vector<std::string> files;
+  std::vector<std::string> constants;  // NAME=VALUE, as typed
+
+  // The constants split at `=`; throws UsageError where there is none.
+  asp::GroundOptions ground_options() const;
+};
+
+// Declares the files (positional, at least one, `-` is standard input) and `-c NAME=VALUE`.
+std::shared_ptr<ProgramOptions> declare_program(CLI::App& command);
+
+}  // namespace as2::cli

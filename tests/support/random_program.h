@@ -1,0 +1,60 @@
+// Small random answer set programs, and clingo's answer sets of them: the oracle of the random tests.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace as2::testing {
+
+// SplitMix64: the same numbers on every machine, which std's distributions do not promise.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+
+  std::uint64_t next();
+  int below(int end);              // 0 … end-1
+  int between(int low, int high);  // both included
+  bool chance(int percent);
+  template <class T>
+  const T& pick(const std::vector<T>& items) {
+    return items[static_cast<std::size_t>(below(static_cast<int>(items.size())))];
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+struct RandomProgram {
+  std::vector<std::string> statements;
+  std::string text() const;  // one statement a line
+};
+
+struct RandomProgramOptions {
+  bool conditional_choices = true;
+  bool definitions = true;
+  bool objectives = true;
+  int max_assignments = 600;  // a bound on the product of the domain sizes (roughly kept)
+};
+
+// The program of this seed: choices (exactly-one, free, bounded, conditional), clues, stratified rules with
+// negation, recursion and aggregates, constraints of every kind, objectives.
+RandomProgram random_program(std::uint64_t seed, const RandomProgramOptions& options = {});
+
+struct AnswerSet {
+  std::vector<std::string> atoms;  // sorted as strings
+  std::vector<std::int64_t> cost;  // highest priority first
+  bool operator<(const AnswerSet& other) const { return atoms < other.atoms; }
+  bool operator==(const AnswerSet& other) const { return atoms == other.atoms && cost == other.cost; }
+};
+
+// Is there a clingo to ask?
+bool have_clingo();
+// All answer sets, sorted, costs ignored in the search; throws if clingo refuses the text.
+std::vector<AnswerSet> answer_sets(const std::string& text);
+
+// Drops statements while `fails` stays true: what is left shows the failure with nothing to spare.
+RandomProgram shrink(RandomProgram program, const std::function<bool(const RandomProgram&)>& fails);
+
+}  // namespace as2::testing
