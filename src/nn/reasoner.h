@@ -10,6 +10,7 @@
 namespace as2::nn {
 
 // The shape of a program as tensors, all on one device. Built once per program; knows no symbol's meaning.
+// Groups stand by family; those without a position are left out, families without a group are kept.
 struct Structure {
   torch::Tensor mask;      // [positions, symbols] bool: inside a domain
   torch::Tensor relation;  // [families, positions, positions] bool: share a group of the family (i ≠ j)
@@ -17,16 +18,22 @@ struct Structure {
   torch::Tensor group_mask;       // [groups, width] bool
   torch::Tensor group_family;     // [groups] int64
   torch::Tensor position_groups;  // [positions, degree] int64 groups that hold the position, padded with 0
-  torch::Tensor position_groups_mask;  // [positions, degree] bool
+  torch::Tensor position_groups_mask;       // [positions, degree] bool
+  std::vector<std::int64_t> family_groups;  // [families] groups of each family
   std::int64_t positions = 0, symbols = 0, families = 0, groups = 0;
+  bool full = false;  // every domain has all the symbols
 
   static Structure of(const compile::ConstraintProgram& program);
   Structure to(torch::Device device) const;
+
+  // [groups, positions] float32: 1 where the group holds the position.
+  torch::Tensor incidence() const;
 };
 
 struct ReasonerOutput {
-  std::vector<torch::Tensor>
-      logits;            // per pass [batch, positions, symbols], −inf outside the domain; last = answer
+  // Per pass [batch, positions, symbols] float32, −inf outside the domain; last = answer. Evaluation: the
+  // answer alone.
+  std::vector<torch::Tensor> logits;
   torch::Tensor passes;  // [batch] int64 passes used before halting (evaluation only)
 };
 
@@ -39,8 +46,27 @@ struct ReasonerInput {
 
 class Reasoner : public torch::nn::Module {
  public:
-  // `passes` ≤ 0: the reasoner's own number. Training returns every pass's logits (deep supervision).
+  // `passes` ≤ 0: the reasoner's own number. Training returns every pass's logits (deep supervision) and
+  // never synchronises with the host. Computes in the precision the surrounding autocast asks for.
   virtual ReasonerOutput forward(const ReasonerInput& input, int passes = 0) = 0;
+
+  // Puts the same weights to work on another program; ContractError where they do not fit it.
+  virtual void bind(const compile::ConstraintProgram& program) = 0;
+
+  // Evaluation runs all passes and masks finished instances, instead of asking the host whether to go on:
+  // what a captured graph needs.
+  void set_fixed_passes(bool fixed) { fixed_passes_ = fixed; }
+
+ protected:
+  bool fixed_passes_ = false;
 };
+
+// Beliefs [batch, positions, symbols] from perception's distribution or labels: `given` where `evidence`
+// [batch, positions] holds, uniform over the domain (`mask` [positions, symbols]) elsewhere.
+torch::Tensor evidence_beliefs(const torch::Tensor& given, const torch::Tensor& evidence,
+                               const torch::Tensor& mask);
+
+// One-hot of the argmax at evidence positions, the beliefs elsewhere (the paper's evidence clamping).
+torch::Tensor clamp_evidence(const torch::Tensor& beliefs, const torch::Tensor& evidence);
 
 }  // namespace as2::nn

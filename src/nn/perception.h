@@ -1,0 +1,52 @@
+// Perception: one 28×28 image in, an embedding and the concept bottleneck's logits out (the paper's
+// three-block CNN).
+#pragma once
+
+#include <torch/torch.h>
+
+#include <array>
+
+namespace as2::nn {
+
+struct PerceptionOptions {
+  std::int64_t symbols = 10;   // k: classes of the concept bottleneck
+  std::int64_t d_model = 256;  // embedding
+  std::array<std::int64_t, 3> channels{32, 64, 128};
+  double width = 1.0;    // multiplies the channels
+  int convolutions = 1;  // a block; preset `paper`: 1, `best`: 2
+  double dropout = 0.0;  // on the embedding
+
+  static PerceptionOptions paper(std::int64_t symbols);
+  static PerceptionOptions best(std::int64_t symbols);
+};
+
+struct PerceptionOutput {
+  torch::Tensor embedding;  // [images, d_model]
+  torch::Tensor logits;     // [images, symbols] float32, before the temperature
+};
+
+class PerceptionImpl : public torch::nn::Module {
+ public:
+  explicit PerceptionImpl(const PerceptionOptions& options);
+
+  // `images` [images, 28, 28] or [images, 1, 28, 28], ink 1 on paper 0.
+  PerceptionOutput forward(torch::Tensor images);
+
+  // Calibrated beliefs [.., symbols] from logits: softmax(logits / temperature).
+  torch::Tensor beliefs(const torch::Tensor& logits) const;
+
+  // Fits the temperature to held-out logits [n, symbols] and labels [n] by maximum likelihood.
+  void calibrate(const torch::Tensor& logits, const torch::Tensor& labels);
+
+  const PerceptionOptions& options() const { return options_; }
+
+ private:
+  PerceptionOptions options_;
+  torch::nn::Sequential blocks_;
+  torch::nn::Linear embed_{nullptr};
+  torch::nn::Linear head_{nullptr};
+  torch::Tensor temperature_;  // [] buffer
+};
+TORCH_MODULE(Perception);
+
+}  // namespace as2::nn

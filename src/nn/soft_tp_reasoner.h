@@ -1,0 +1,67 @@
+// Reasoner `soft-tp` (preset `best`): one small network, run again and again, that reads soft T_P's answer to
+// its own beliefs before each pass.
+#pragma once
+
+#include <memory>
+
+#include "as2/soft_tp.h"
+#include "nn/precision.h"
+#include "nn/reasoner.h"
+
+namespace as2::nn {
+
+enum class Mixing { kAttention, kPooling, kBoth };
+const char* name_of(Mixing mixing);
+
+struct SoftTpReasonerOptions {
+  std::int64_t width = 96;  // channels of the state
+  int heads = 4;
+  std::int64_t d_ff = 384;
+  Mixing mixing = Mixing::kBoth;
+  int passes = 12;                  // in training
+  int eval_passes = 64;             // at most, in evaluation
+  bool tp_feedback = true;          // false: the ablation without soft T_P features
+  bool detach_feedback = false;     // no gradient through the beliefs that are fed back
+  double residual_tolerance = 0.1;  // halting: every |p − T_P(p)| below this,
+  double decided = 0.95;            // and every position's largest belief above this
+};
+
+class SoftTpReasoner : public Reasoner {
+ public:
+  SoftTpReasoner(const SoftTpReasonerOptions& options, const compile::ConstraintProgram& program);
+
+  ReasonerOutput forward(const ReasonerInput& input, int passes = 0) override;
+  void bind(const compile::ConstraintProgram& program) override;
+  const SoftTpReasonerOptions& options() const { return options_; }
+
+ private:
+  struct Weights;
+  struct State;
+  void move_to(torch::Device device);
+  Weights weights(torch::ScalarType dtype, std::int64_t batch) const;
+  State begin(const ReasonerInput& input) const;
+  void pass(State& state, const Weights& w) const;
+  torch::Tensor features(const State& state) const;
+  torch::Tensor attend(const torch::Tensor& x, const Weights& w) const;
+  torch::Tensor pool(const torch::Tensor& x, const Weights& w) const;
+  torch::Tensor feed_forward(const torch::Tensor& x, const Weights& w) const;
+  torch::Tensor finished(const State& state) const;
+  ReasonerOutput run_training(State state, const Weights& w, int passes) const;
+  ReasonerOutput run_masked(State state, const Weights& w, int passes) const;
+  ReasonerOutput run_halting(State state, const Weights& w, int passes) const;
+
+  SoftTpReasonerOptions options_;
+  Structure structure_;
+  torch::Tensor incidence_;  // [groups, positions] float32: 1 where the group holds the position
+  torch::Tensor gather_;     // [positions, groups] float32: 1 / groups of the family that hold the position
+  std::shared_ptr<const tp::SoftTp> soft_tp_;
+
+  torch::nn::Linear embed_{nullptr}, qkv_{nullptr}, attention_out_{nullptr};
+  torch::nn::Linear ff_in_{nullptr}, ff_mean_{nullptr}, ff_max_{nullptr}, ff_out_{nullptr}, read_{nullptr};
+  torch::nn::LayerNorm norm_state_{nullptr}, norm_ff_{nullptr};
+  torch::Tensor relation_bias_;   // [heads, families]
+  torch::Tensor pool_weight_;     // [families, width, 2·width]
+  torch::Tensor evidence_scale_;  // []
+};
+
+}  // namespace as2::nn

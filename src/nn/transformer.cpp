@@ -1,0 +1,202 @@
+// Tokens are the positions. A token is the projection of its (clamped) belief plus the embeddings of the
+// groups that hold it, one table a family, summed; there is no positional encoding, so re-indexing positions
+// together with their memberships permutes the output and changes nothing else. Then a pre-norm GELU encoder
+// with full self-attention, a last norm, and a head to the symbols. Addition replaces the tables by an
+// addend index, and its guard position (the sum) is decided by a head on the mean token.
+#include "nn/transformer.h"
+
+#include <limits>
+#include <set>
+
+namespace as2::nn {
+namespace {
+
+constexpr double kSmallestBelief = 1e-30;
+
+torch::Tensor table(std::int64_t rows, std::int64_t d_model) {
+  return torch::randn({rows, d_model}) * 0.02;
+}
+
+}  // namespace
+
+const char* name_of(Placement placement) {
+  switch (placement) {
+    case Placement::kMembership:
+      return "membership";
+    case Placement::kRelation:
+      return "relation";
+    case Placement::kIndex:
+      return "index";
+  }
+  return "";
+}
+
+TransformerOptions TransformerOptions::sudoku() {
+  return {};
+}
+
+TransformerOptions TransformerOptions::addition(int addends) {
+  TransformerOptions options;
+  options.layers = addends >= 8 ? 5 : 3;
+  options.heads = 4;
+  options.d_model = 128;
+  options.d_ff = 512;
+  options.placement = Placement::kIndex;
+  options.pooled = true;
+  options.clamp = false;
+  options.restore = false;
+  return options;
+}
+
+EncoderLayerImpl::EncoderLayerImpl(const TransformerOptions& options, std::int64_t families)
+    : heads_(options.heads), dropout_(options.dropout) {
+  const auto d = options.d_model;
+  norm_attention_ = register_module("norm_attention", torch::nn::LayerNorm(std::vector<std::int64_t>{d}));
+  qkv_ = register_module("qkv", torch::nn::Linear(d, 3 * d));
+  out_ = register_module("out", torch::nn::Linear(d, d));
+  norm_ff_ = register_module("norm_ff", torch::nn::LayerNorm(std::vector<std::int64_t>{d}));
+  ff_in_ = register_module("ff_in", torch::nn::Linear(d, options.d_ff));
+  ff_out_ = register_module("ff_out", torch::nn::Linear(options.d_ff, d));
+  if (options.placement == Placement::kRelation) {
+    relation_bias_ = register_parameter("relation_bias", torch::zeros({options.heads, families}));
+  }
+}
+
+torch::Tensor EncoderLayerImpl::forward(torch::Tensor x, const torch::Tensor& relation) {
+  const auto dtype = x.scalar_type();
+  const auto batch = x.size(0), tokens = x.size(1), d = x.size(2);
+  torch::Tensor bias;
+  if (relation_bias_.defined()) {
+    bias = torch::matmul(relation_bias_, relation.flatten(1)).view({1, heads_, tokens, tokens}).to(dtype);
+  }
+  auto qkv = Affine::of(qkv_, dtype).linear(Affine::of(norm_attention_, dtype).layer_norm(x));
+  const auto split = qkv.view({batch, tokens, 3, heads_, d / heads_}).permute({2, 0, 3, 1, 4}).unbind(0);
+  auto mixed =
+      compat::attention(split[0], split[1], split[2], bias).transpose(1, 2).reshape({batch, tokens, d});
+  x = x + torch::dropout(Affine::of(out_, dtype).linear(mixed), dropout_, is_training());
+  auto hidden = torch::gelu(Affine::of(ff_in_, dtype).linear(Affine::of(norm_ff_, dtype).layer_norm(x)));
+  return x + torch::dropout(Affine::of(ff_out_, dtype).linear(hidden), dropout_, is_training());
+}
+
+TransformerReasoner::TransformerReasoner(const TransformerOptions& options,
+                                         const compile::ConstraintProgram& program)
+    : options_(options) {
+  AS2_REQUIRE(options.d_model % options.heads == 0, "d_model must be a multiple of the number of heads");
+  read_program(program);
+  const auto d = options.d_model;
+  project_ = register_module("project", torch::nn::Linear(token_symbols_, d));
+  if (options.placement == Placement::kIndex) {
+    tables_.push_back(register_parameter("index", table(tokens_.size(0), d)));
+  } else if (options.placement == Placement::kMembership) {
+    for (std::int64_t f = 0; f < structure_.families; ++f) {
+      const auto groups = structure_.family_groups[f];
+      tables_.push_back(groups == 0
+                            ? torch::Tensor{}
+                            : register_parameter("membership_" + std::to_string(f), table(groups, d)));
+    }
+  }
+  for (int l = 0; l < options.layers; ++l) {
+    layers_.push_back(
+        register_module("layer_" + std::to_string(l), EncoderLayer(options, structure_.families)));
+  }
+  norm_ = register_module("norm", torch::nn::LayerNorm(std::vector<std::int64_t>{d}));
+  head_ = register_module("head", torch::nn::Linear(d, token_symbols_));
+  if (options.pooled) {
+    const auto sums = structure_.mask[pooled_position_].sum().item<std::int64_t>();
+    sum_head_ = register_module("sum_head", torch::nn::Linear(d, sums));
+  }
+}
+
+void TransformerReasoner::bind(const compile::ConstraintProgram& program) {
+  const auto groups = structure_.family_groups;
+  const auto symbols = token_symbols_, sums = structure_.symbols, tokens = tokens_.size(0);
+  read_program(program);
+  AS2_REQUIRE(symbols == token_symbols_ && groups == structure_.family_groups && sums == structure_.symbols &&
+                  tokens == tokens_.size(0),
+              "a transformer's weights fit programs with the same positions, symbols and groups");
+}
+
+void TransformerReasoner::read_program(const compile::ConstraintProgram& program) {
+  structure_ = Structure::of(program);
+  pooled_position_ = -1;
+  if (options_.pooled) {
+    std::set<int> guards;
+    for (const auto& group : program.groups) {
+      for (const auto& linear : group.linears) guards.insert(linear.guard);
+    }
+    AS2_REQUIRE(guards.size() == 1 && *guards.begin() >= 0, "a pooled head needs exactly one guard position");
+    pooled_position_ = *guards.begin();
+  }
+  std::vector<std::int64_t> tokens;
+  for (std::int64_t i = 0; i < structure_.positions; ++i) {
+    if (i != pooled_position_) tokens.push_back(i);
+  }
+  AS2_REQUIRE(!tokens.empty(), "the program has no position for a token");
+  tokens_ = torch::tensor(tokens, torch::kInt64);
+  token_symbols_ = structure_.mask.index_select(0, tokens_).sum(1).max().item<std::int64_t>();
+  token_relation_ = structure_.relation.index_select(1, tokens_).index_select(2, tokens_).to(torch::kFloat32);
+  token_groups_.clear();
+  const auto incidence = structure_.incidence().index_select(1, tokens_).t().contiguous();
+  std::int64_t begin = 0;
+  for (const auto count : structure_.family_groups) {
+    token_groups_.push_back(incidence.narrow(1, begin, count));
+    begin += count;
+  }
+}
+
+void TransformerReasoner::move_to(torch::Device device) {
+  if (tokens_.device() == device) return;
+  structure_ = structure_.to(device);
+  tokens_ = tokens_.to(device);
+  token_relation_ = token_relation_.to(device);
+  for (auto& groups : token_groups_) groups = groups.to(device);
+}
+
+// [tokens, d_model]: what tells tokens apart; undefined where attention does that.
+torch::Tensor TransformerReasoner::placement() const {
+  if (options_.placement == Placement::kIndex) return tables_[0];
+  torch::Tensor sum;
+  for (std::size_t f = 0; f < tables_.size(); ++f) {
+    if (!tables_[f].defined()) continue;
+    const auto embedding = torch::matmul(token_groups_[f], tables_[f]);
+    sum = sum.defined() ? sum + embedding : embedding;
+  }
+  return sum;
+}
+
+ReasonerOutput TransformerReasoner::forward(const ReasonerInput& input, int /*passes*/) {
+  const auto device = input.beliefs.device();
+  move_to(device);
+  const ComputeScope scope(device);
+  const auto given = input.beliefs.to(torch::kFloat32);
+  const auto clamped = options_.clamp && !is_training() ? clamp_evidence(given, input.evidence) : given;
+  const auto tokens = pooled_position_ < 0 ? clamped : clamped.index_select(1, tokens_);
+  auto x = Affine::of(project_, scope.dtype()).linear(tokens.narrow(2, 0, token_symbols_).to(scope.dtype()));
+  if (const auto placed = placement(); placed.defined()) x = x + placed.to(scope.dtype());
+  for (auto& layer : layers_) x = layer->forward(x, token_relation_);
+  x = Affine::of(norm_, scope.dtype()).layer_norm(x);
+
+  auto logits = Affine::of(head_, scope.dtype()).linear(x).to(torch::kFloat32);
+  logits = torch::constant_pad_nd(logits, {0, structure_.symbols - token_symbols_});
+  if (options_.pooled) {
+    auto sums = Affine::of(sum_head_, scope.dtype()).linear(x.mean(1, true)).to(torch::kFloat32);
+    sums = torch::constant_pad_nd(sums, {0, structure_.symbols - sums.size(2)});
+    logits = torch::cat({logits.narrow(1, 0, pooled_position_), sums,
+                         logits.narrow(1, pooled_position_, logits.size(1) - pooled_position_)},
+                        1);
+  }
+  if (options_.restore && !is_training()) {
+    logits = torch::where(input.evidence.unsqueeze(-1), given.clamp_min(kSmallestBelief).log(), logits);
+  }
+  if (!structure_.full) {
+    logits = logits.masked_fill(structure_.mask.logical_not(), -std::numeric_limits<float>::infinity());
+  }
+  ReasonerOutput output;
+  output.logits.push_back(logits);
+  if (!is_training()) {
+    output.passes = torch::ones({given.size(0)}, input.evidence.options().dtype(torch::kInt64));
+  }
+  return output;
+}
+
+}  // namespace as2::nn

@@ -1,0 +1,75 @@
+// Reasoner `transformer` (preset `paper`): the paper's section "Architecture" to the letter.
+#pragma once
+
+#include "nn/precision.h"
+#include "nn/reasoner.h"
+
+namespace as2::nn {
+
+// How a token learns which groups it belongs to.
+enum class Placement {
+  kMembership,  // one embedding table a family, indexed by group, summed (the paper)
+  kRelation,    // a learned attention bias per layer, head and family for "shares a group with me"
+  kIndex,       // a table indexed by position: the addend index of addition
+};
+const char* name_of(Placement placement);
+
+struct TransformerOptions {
+  int layers = 6;
+  int heads = 8;
+  std::int64_t d_model = 256;
+  std::int64_t d_ff = 1024;
+  double dropout = 0.1;  // after attention and after the feed-forward layer
+  Placement placement = Placement::kMembership;
+  bool pooled = false;  // the guard of the program's sums is no token: a head on the mean token decides it
+  bool clamp = true;    // evaluation: evidence enters as the one-hot of its argmax
+  bool restore = true;  // evaluation: logits at evidence positions are the logarithm of what came in
+
+  static TransformerOptions sudoku();
+  static TransformerOptions addition(int addends);
+};
+
+class EncoderLayerImpl : public torch::nn::Module {
+ public:
+  EncoderLayerImpl(const TransformerOptions& options, std::int64_t families);
+  // `x` [batch, tokens, d_model]; `relation` [families, tokens, tokens] (kRelation) or undefined.
+  torch::Tensor forward(torch::Tensor x, const torch::Tensor& relation);
+
+ private:
+  int heads_;
+  double dropout_;
+  torch::nn::LayerNorm norm_attention_{nullptr}, norm_ff_{nullptr};
+  torch::nn::Linear qkv_{nullptr}, out_{nullptr}, ff_in_{nullptr}, ff_out_{nullptr};
+  torch::Tensor relation_bias_;  // [heads, families]
+};
+TORCH_MODULE(EncoderLayer);
+
+class TransformerReasoner : public Reasoner {
+ public:
+  TransformerReasoner(const TransformerOptions& options, const compile::ConstraintProgram& program);
+
+  ReasonerOutput forward(const ReasonerInput& input, int passes = 0) override;
+  void bind(const compile::ConstraintProgram& program) override;
+  const TransformerOptions& options() const { return options_; }
+
+ private:
+  void read_program(const compile::ConstraintProgram& program);
+  torch::Tensor placement() const;
+  void move_to(torch::Device device);
+
+  TransformerOptions options_;
+  Structure structure_;
+  std::int64_t pooled_position_ = -1;
+  std::int64_t token_symbols_ = 0;           // largest domain of a token
+  torch::Tensor tokens_;                     // [tokens] int64: their positions
+  torch::Tensor token_relation_;             // [families, tokens, tokens] float32
+  std::vector<torch::Tensor> token_groups_;  // per family [tokens, groups of it] float32: membership
+
+  torch::nn::Linear project_{nullptr}, head_{nullptr}, sum_head_{nullptr};
+  torch::nn::LayerNorm norm_{nullptr};
+  std::vector<torch::Tensor>
+      tables_;  // per family [groups, d_model], undefined without groups; or one by index
+  std::vector<EncoderLayer> layers_;
+};
+
+}  // namespace as2::nn
