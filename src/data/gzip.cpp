@@ -54,8 +54,9 @@ std::string unpack_gzip(const std::string& bytes, const std::string& name) {
   const std::size_t header = gzip_header_length(bytes);
   if (header == 0) throw InputError({name}, "not a whole gzip file");
   int length = 0;
+  // The trailer goes in as well: stb looks a few bits ahead and refuses short streams otherwise.
   const std::unique_ptr<char, void (*)(void*)> unpacked(
-      stbi_zlib_decode_noheader_malloc(bytes.data() + header, static_cast<int>(bytes.size() - header - 8),
+      stbi_zlib_decode_noheader_malloc(bytes.data() + header, static_cast<int>(bytes.size() - header),
                                        &length),
       std::free);
   if (!unpacked) throw InputError({name}, "the gzip stream is broken or cut off", {"fetch the file again"});
