@@ -6,7 +6,10 @@
 //   `p(t) :- body.`       becomes  `p(t) :- body, __as2_f(k).`        only where p/n is also chosen
 //   `:~ body. [w@p,t]`    keeps its form and gets the twin  `__as2_w(k,w,p,t) :- body.`
 //   `#show t : body.`     becomes  `__as2_s(k,t) :- body.`
-// The reader resolves these tags: in a GroundProgram no tag atom is left in a rule.
+//   `#minimize{w@p,t : c}` keeps its form and gets twins likewise (`#maximize`: with -w)
+// The reader resolves these tags: in a GroundProgram no tag atom is left in a body and none has a name. The
+// atoms of the `__as2_w` and `__as2_s` twins stay as unnamed atoms with their rules: they define the literals
+// of `cost_tuples` and `shown_terms`.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +32,8 @@ struct Statement {
   SourceLocation location;
   std::string name;  // the family's name: trailing comment on the last line, else `constraint@LINE`; unique
   std::string text;  // the statement as the user wrote it
+  std::vector<std::string>
+      heads;  // signatures (`name/arity`, `-name/arity`) that its head derives or chooses
 };
 
 struct WeightedLit {
@@ -58,6 +63,8 @@ struct CostTuple {
   std::int32_t weight = 0;
   std::int32_t priority = 0;
   Lit lit = 0;  // 0: always paid
+  std::string
+      terms;  // the tuple's terms `t,…` as clingo prints them; equal (weight, priority, terms) cost once
 };
 
 struct Warning {

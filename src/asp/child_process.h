@@ -1,0 +1,32 @@
+// Runs a program to its end with time, memory and output limits; no shell in between.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace as2::asp {
+
+struct ChildLimits {
+  double seconds = 60;                         // wall clock, then the child is killed
+  std::int64_t bytes = std::int64_t{4} << 30;  // address space, and the most it may print
+};
+
+struct ChildResult {
+  std::string out;
+  std::string err;
+  int exit_code = -1;  // -1 if a signal ended it
+  int signal = 0;
+  bool timed_out = false;
+  bool printed_too_much = false;
+};
+
+// Full path of a program: itself if it has a `/`, else its first executable on PATH; empty if there is none.
+std::string find_program(const std::string& name);
+
+// Starts `program` (a path) with `arguments`, feeds it `input`, and collects what it prints. Throws
+// InputError if it cannot be started.
+ChildResult run_child(const std::string& program, const std::vector<std::string>& arguments,
+                      const std::string& input, const ChildLimits& limits);
+
+}  // namespace as2::asp

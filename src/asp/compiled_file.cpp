@@ -1,0 +1,147 @@
+// `.as2c`: tagged aspif whose comment lines (`10 …`) behind the header hold the source map, one JSON value a
+// line.
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "asp/aspif.h"
+#include "asp/ground_builder.h"
+
+namespace as2::asp {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kVersion = 1;
+constexpr const char* kMapPrefix = "as2 map ";
+constexpr const char* kStatementPrefix = "as2 statement ";
+constexpr const char* kWarningPrefix = "as2 warning ";
+
+constexpr std::pair<StatementKind, const char*> kKinds[] = {
+    {StatementKind::kConstraint, "constraint"},
+    {StatementKind::kChoice, "choice"},
+    {StatementKind::kClue, "clue"},
+    {StatementKind::kWeak, "weak"},
+    {StatementKind::kMinimize, "minimize"},
+    {StatementKind::kShow, "show"},
+    {StatementKind::kRule, "rule"},
+};
+
+const char* kind_name(StatementKind kind) {
+  for (const auto& [value, name] : kKinds) {
+    if (value == kind) return name;
+  }
+  throw_contract_error("kind", __FILE__, __LINE__, "a statement of the source was expected");
+}
+
+StatementKind kind_of(const std::string& name) {
+  for (const auto& [value, kind] : kKinds) {
+    if (name == kind) return value;
+  }
+  throw InputError("`" + name + "` is no kind of statement");
+}
+
+Json to_json(const SourceLocation& place) {
+  return Json::array({place.file, place.line, place.column, place.end_line, place.end_column});
+}
+
+SourceLocation location_of(const Json& json) {
+  SourceLocation place;
+  place.file = json.at(0).get<std::string>();
+  place.line = json.at(1).get<int>();
+  place.column = json.at(2).get<int>();
+  place.end_line = json.at(3).get<int>();
+  place.end_column = json.at(4).get<int>();
+  return place;
+}
+
+std::string comment_line(const char* prefix, const Json& json) {
+  return "10 " + std::string(prefix) + json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+// Takes the source map out of the comments and passes over the rest.
+class MapReader : public AspifHandler {
+ public:
+  void rule(Rule&&) override {}
+  void minimize(Minimize&&) override {}
+  void output(std::string&&, const std::vector<Lit>&) override {}
+  void external(Atom, int) override {}
+
+  void comment(std::string_view text) override {
+    try {
+      if (const auto json = value(text, kMapPrefix); !json.is_null()) {
+        read_map(json);
+      } else if (const auto statement = value(text, kStatementPrefix); !statement.is_null()) {
+        read_statement(statement);
+      } else if (const auto warning = value(text, kWarningPrefix); !warning.is_null()) {
+        map.warnings.push_back({location_of(warning.at("place")), warning.at("message").get<std::string>()});
+      }
+    } catch (const Json::exception& error) {
+      throw InputError(here(), std::string("the source map cannot be read: ") + error.what());
+    }
+  }
+
+  SourceMap map;
+  bool has_map = false;
+
+ private:
+  static Json value(std::string_view text, std::string_view prefix) {
+    if (text.substr(0, prefix.size()) != prefix) return nullptr;
+    return Json::parse(text.substr(prefix.size()));
+  }
+
+  void read_map(const Json& json) {
+    if (json.at("version").get<int>() != kVersion) {
+      throw InputError(here(), "version " + std::to_string(kVersion) + " of the source map expected");
+    }
+    has_map = true;
+    map.show_all = json.at("show_all").get<bool>();
+    map.shown_signatures = json.at("shown").get<std::vector<std::string>>();
+  }
+
+  void read_statement(const Json& json) {
+    Statement statement;
+    statement.kind = kind_of(json.at("kind").get<std::string>());
+    statement.name = json.at("name").get<std::string>();
+    statement.location = location_of(json.at("place"));
+    statement.text = json.at("text").get<std::string>();
+    statement.heads = json.at("heads").get<std::vector<std::string>>();
+    map.statements.push_back(std::move(statement));
+  }
+};
+
+}  // namespace
+
+std::string write_compiled(const std::string& aspif, const SourceMap& map) {
+  const std::size_t header_end = aspif.find('\n');
+  AS2_REQUIRE(header_end != std::string::npos, "aspif was expected");
+  std::string text = aspif.substr(0, header_end + 1);
+  text += comment_line(kMapPrefix,
+                       {{"version", kVersion}, {"show_all", map.show_all}, {"shown", map.shown_signatures}});
+  for (const auto& statement : map.statements) {
+    text += comment_line(kStatementPrefix, {{"kind", kind_name(statement.kind)},
+                                            {"name", statement.name},
+                                            {"place", to_json(statement.location)},
+                                            {"text", statement.text},
+                                            {"heads", statement.heads}});
+  }
+  for (const auto& warning : map.warnings) {
+    text +=
+        comment_line(kWarningPrefix, {{"place", to_json(warning.location)}, {"message", warning.message}});
+  }
+  return text + aspif.substr(header_end + 1);
+}
+
+SourceMap read_source_map(std::string_view text, const std::string& name) {
+  MapReader reader;
+  read_aspif(text, name, reader);
+  if (!reader.has_map) {
+    SourceLocation place;
+    place.file = name;
+    throw InputError(place, "has no source map, so it is not a compiled program of AS2",
+                     {"make one by `as2 check PROGRAM.lp --save PROGRAM.as2c`"});
+  }
+  return std::move(reader.map);
+}
+
+}  // namespace as2::asp

@@ -1,0 +1,183 @@
+#include "asp/gringo.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+#include "asp/child_process.h"
+
+namespace as2::asp {
+namespace {
+
+constexpr const char* kInstall = "install gringo (Debian: apt install gringo), or set AS2_GRINGO to its path";
+
+// One message of gringo: `-:3:1-12: error: unsafe variables in:` and the indented lines below it.
+struct Message {
+  SourceLocation location;
+  std::string severity;  // error, warning, info, note
+  std::string text;
+};
+
+std::string gringo_path(const GroundOptions& options) {
+  const char* named = std::getenv("AS2_GRINGO");
+  const std::string wanted = !options.gringo.empty()                      ? options.gringo
+                             : named != nullptr && std::strlen(named) > 0 ? named
+                                                                          : "gringo";
+  const std::string found = find_program(wanted);
+  if (found.empty())
+    throw InputError("gringo cannot be found: there is no program `" + wanted + "`", {kInstall});
+  return found;
+}
+
+std::vector<std::string> gringo_arguments(const GroundOptions& options) {
+  std::vector<std::string> arguments = {"--output=intermediate"};
+  for (const auto& [name, value] : options.constants) {
+    arguments.push_back("-c");
+    arguments.push_back(name + "=" + value);
+  }
+  arguments.push_back("-");
+  return arguments;
+}
+
+// Reads `3:1-12: ` or `3:1-4:2: ` from the front of the text.
+bool take_place(std::string_view& text, SourceLocation& place) {
+  const auto number = [&](int& value) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc()) return false;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    return true;
+  };
+  const auto separator = [&](char c) {
+    if (text.empty() || text.front() != c) return false;
+    text.remove_prefix(1);
+    return true;
+  };
+  if (!number(place.line) || !separator(':') || !number(place.column)) return false;
+  place.end_line = place.line;
+  place.end_column = place.column;
+  if (separator('-')) {
+    if (!number(place.end_column)) return false;
+    if (text.size() > 1 && text[0] == ':' && text[1] >= '0' && text[1] <= '9') {
+      place.end_line = place.end_column;
+      separator(':');
+      if (!number(place.end_column)) return false;
+    }
+  }
+  return separator(':') && separator(' ');
+}
+
+// The start of a message with a place in the text we handed over.
+std::optional<Message> message_start(std::string_view line) {
+  if (line.substr(0, 2) != "-:") return std::nullopt;
+  line.remove_prefix(2);
+  Message message;
+  if (!take_place(line, message.location)) return std::nullopt;
+  for (const char* severity : {"error", "warning", "info", "note"}) {
+    const std::string prefix = std::string(severity) + ": ";
+    if (line.substr(0, prefix.size()) != prefix) continue;
+    message.severity = severity;
+    message.text = std::string(line.substr(prefix.size()));
+    return message;
+  }
+  return std::nullopt;
+}
+
+// Puts the user's file and line in place of ours, and the user's words where gringo quotes the rewritten
+// ones.
+void bring_home(Message& message, const TaggedText& program) {
+  std::string source;
+  const SourceLocation ours = message.location;
+  const auto origin = program.origin(ours.line, ours.column, ours.end_line, ours.end_column, &source);
+  if (origin) message.location = *origin;
+  const bool quotes_tags = message.text.find("__as2_") != std::string::npos ||
+                           message.text.find("[#inc_base]") != std::string::npos;
+  const std::size_t quote = message.text.find("\n  ");
+  if (quotes_tags && quote != std::string::npos) message.text = message.text.substr(0, quote + 3) + source;
+}
+
+std::vector<Message> read_messages(const std::string& printed, const TaggedText& program) {
+  std::vector<Message> messages;
+  std::istringstream lines(printed);
+  for (std::string line; std::getline(lines, line);) {
+    if (auto message = message_start(line)) {
+      messages.push_back(std::move(*message));
+    } else if (!messages.empty() && line.substr(0, 2) == "  ") {
+      messages.back().text += "\n" + line;
+    } else if (line.substr(0, 4) == "*** " || line.substr(0, 5) == "<cmd>") {
+      messages.emplace_back();
+      messages.back().severity = "fatal";
+      messages.back().text = line;
+    }
+  }
+  for (auto& message : messages) bring_home(message, program);
+  return messages;
+}
+
+[[noreturn]] void throw_errors(const std::vector<Message>& messages, const ChildResult& result) {
+  const auto first = std::find_if(messages.begin(), messages.end(),
+                                  [](const Message& message) { return message.severity == "error"; });
+  std::vector<std::string> notes;
+  if (first == messages.end()) {
+    for (const auto& message : messages) {
+      if (message.severity == "fatal") notes.push_back("gringo said: " + message.text);
+    }
+    if (notes.empty() && !result.err.empty()) notes.push_back("gringo said: " + result.err.substr(0, 500));
+    notes.push_back("check that gringo runs: gringo --version");
+    throw InputError("gringo failed with exit code " + std::to_string(result.exit_code), notes);
+  }
+  for (auto other = first + 1; other != messages.end(); ++other) {
+    if (other->severity != "note" && other->severity != "error") continue;
+    const std::string severity = other->severity == "error" ? "error: " : "";
+    notes.push_back(other->location.str() + ": " + severity + other->text);
+  }
+  throw InputError(first->location, first->text, notes);
+}
+
+void check_end(const ChildResult& result, const GroundOptions& options) {
+  if (result.timed_out) {
+    std::ostringstream limit;
+    limit << options.time_limit_seconds;
+    throw InputError(
+        "gringo was stopped after " + limit.str() + " s",
+        {"the program may ground to too many rules or to infinitely many; raise the time limit if not"});
+  }
+  const bool out_of_memory = result.err.find("bad_alloc") != std::string::npos || result.printed_too_much;
+  if (out_of_memory) {
+    throw InputError(
+        "gringo needs more than " + std::to_string(options.memory_limit_bytes >> 20) + " MiB",
+        {"the program may ground to too many rules or to infinitely many; raise the memory limit if not"});
+  }
+  if (result.signal != 0) {
+    throw InputError("gringo died: " + std::string(::strsignal(result.signal)),
+                     {"check that gringo runs: gringo --version"});
+  }
+}
+
+}  // namespace
+
+std::string run_gringo(const TaggedText& program, const GroundOptions& options,
+                       std::vector<Warning>& warnings) {
+  const ChildLimits limits{options.time_limit_seconds, options.memory_limit_bytes};
+  ChildResult result = run_child(gringo_path(options), gringo_arguments(options), program.text(), limits);
+  check_end(result, options);
+  const auto messages = read_messages(result.err, program);
+  const bool any_error = std::any_of(messages.begin(), messages.end(),
+                                     [](const Message& message) { return message.severity == "error"; });
+  if (result.exit_code != 0 || any_error) throw_errors(messages, result);
+  for (const auto& message : messages) {
+    if (message.severity != "info" && message.severity != "warning") continue;
+    // A twin repeats the messages of its statement.
+    const bool known = std::any_of(warnings.begin(), warnings.end(), [&](const Warning& warning) {
+      return warning.message == message.text && warning.location.str() == message.location.str();
+    });
+    if (!known) warnings.push_back({message.location, message.text});
+  }
+  return std::move(result.out);
+}
+
+}  // namespace as2::asp

@@ -1,0 +1,17 @@
+// Runs gringo on a tagged program and brings its messages back to the user's files and lines.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "as2/compile.h"
+#include "asp/tagging.h"
+
+namespace as2::asp {
+
+// The aspif that gringo makes of the text. Its `info:` and `warning:` messages are added to `warnings`; its
+// errors, and a gringo that is missing, dies or hangs, become an InputError.
+std::string run_gringo(const TaggedText& program, const GroundOptions& options,
+                       std::vector<Warning>& warnings);
+
+}  // namespace as2::asp

@@ -1,0 +1,78 @@
+#include <string_view>
+#include <utility>
+
+#include "as2/compile.h"
+#include "asp/gringo.h"
+#include "asp/ground_builder.h"
+#include "asp/statements.h"
+#include "asp/tagging.h"
+
+namespace as2::asp {
+namespace {
+
+constexpr const char* kGringoOutput = "(output of gringo)";
+
+struct Grounded {
+  std::string aspif;
+  SourceMap map;
+};
+
+Grounded ground_source(const SourceProgram& source, const GroundOptions& options) {
+  TaggedProgram tagged = tag(source);
+  Grounded result;
+  result.aspif = run_gringo(tagged.text, options, tagged.map.warnings);
+  result.map = std::move(tagged.map);
+  return result;
+}
+
+bool is_compiled(const std::string& file) {
+  constexpr std::string_view kEnding = ".as2c";
+  return file.size() > kEnding.size() &&
+         file.compare(file.size() - kEnding.size(), kEnding.size(), kEnding) == 0;
+}
+
+void require_sources(const std::vector<std::string>& files) {
+  if (files.empty()) throw InputError("no program file is given");
+  for (const auto& file : files) {
+    if (!is_compiled(file)) continue;
+    SourceLocation place;
+    place.file = file;
+    throw InputError(place, "a compiled program cannot be combined with other files",
+                     {"give their .lp files instead"});
+  }
+}
+
+}  // namespace
+
+GroundProgram ground(const std::vector<std::string>& files, const GroundOptions& options) {
+  if (files.size() == 1 && is_compiled(files[0])) {
+    if (!options.constants.empty()) {
+      SourceLocation place;
+      place.file = files[0];
+      throw InputError(place, "the constants of a compiled program are fixed",
+                       {"give its .lp file, or leave `-c " + options.constants[0].first + "=…` out"});
+    }
+    return load_compiled(read_file(files[0]), files[0]);
+  }
+  require_sources(files);
+  Grounded grounded = ground_source(read_program(files), options);
+  return build_ground_program(grounded.aspif, kGringoOutput, std::move(grounded.map));
+}
+
+GroundProgram ground_text(const std::string& text, const std::string& name, const GroundOptions& options) {
+  Grounded grounded = ground_source(read_program_text(text, name), options);
+  return build_ground_program(grounded.aspif, kGringoOutput, std::move(grounded.map));
+}
+
+std::string save_compiled(const std::vector<std::string>& files, const GroundOptions& options) {
+  require_sources(files);
+  const Grounded grounded = ground_source(read_program(files), options);
+  build_ground_program(grounded.aspif, kGringoOutput, grounded.map);  // what cannot be read is not saved
+  return write_compiled(grounded.aspif, grounded.map);
+}
+
+GroundProgram load_compiled(const std::string& text, const std::string& name) {
+  return build_ground_program(text, name, read_source_map(text, name));
+}
+
+}  // namespace as2::asp

@@ -1,0 +1,310 @@
+// Resolves the tags of as2/ground_program.h. The tags of choices and clues are true atoms in bodies: they are
+// left out, and say which statement the rule is from. gringo splits a choice into several rules that share an
+// auxiliary atom in place of the body (`aux :- tag, body`): such an atom carries the tag's statement to the
+// rules that use it, and is itself true where the tag was all of the body.
+
+#include "asp/ground_builder.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <unordered_map>
+#include <utility>
+
+#include "asp/aspif.h"
+#include "asp/symbol.h"
+
+namespace as2::asp {
+namespace {
+
+constexpr int kNone = -1;
+
+struct Output {
+  std::string text;
+  std::vector<Lit> condition;
+  SourceLocation place;
+};
+
+// Everything of the aspif text, as it stands.
+class Collector : public AspifHandler {
+ public:
+  void rule(Rule&& rule) override {
+    for (const Atom atom : rule.head) see(atom);
+    for (const auto& literal : rule.body) see(literal.lit);
+    rules.push_back(std::move(rule));
+  }
+  void minimize(Minimize&& minimize) override {
+    for (const auto& literal : minimize.literals) see(literal.lit);
+    minimizes.push_back(std::move(minimize));
+  }
+  void output(std::string&& text, const std::vector<Lit>& condition) override {
+    for (const Lit lit : condition) see(lit);
+    outputs.push_back({std::move(text), condition, here()});
+  }
+  void external(Atom atom, int /*value*/) override {
+    see(atom);
+    externals.emplace_back(atom, here());
+  }
+  void comment(std::string_view /*text*/) override {}
+
+  std::vector<Rule> rules;
+  std::vector<Minimize> minimizes;
+  std::vector<Output> outputs;
+  std::vector<std::pair<Atom, SourceLocation>> externals;
+  std::size_t atoms = 1;  // last atom + 1
+
+ private:
+  void see(std::int64_t lit) { atoms = std::max(atoms, static_cast<std::size_t>(std::abs(lit)) + 1); }
+};
+
+class Builder {
+ public:
+  Builder(Collector collected, SourceMap map) : in_(std::move(collected)) {
+    program_.statements = std::move(map.statements);
+    program_.show_all = map.show_all;
+    program_.shown_signatures = std::move(map.shown_signatures);
+    program_.warnings = std::move(map.warnings);
+    program_.names.resize(in_.atoms);
+    is_true_.resize(in_.atoms);
+    carried_.resize(in_.atoms, kNone);
+    constraint_.resize(in_.atoms, kNone);
+    instances_.resize(program_.statements.size());
+  }
+
+  GroundProgram run() {
+    for (auto& output : in_.outputs) read_output(output);
+    for (const auto& [atom, place] : in_.externals) {
+      if (!is_true_[atom]) throw InputError(place, "external atom expected to be a tag of AS2");
+    }
+    carry_tags();
+    for (auto& rule : in_.rules) add_rule(std::move(rule));
+    program_.minimize = std::move(in_.minimizes);
+    for (auto& minimize : program_.minimize) drop_true(minimize);
+    warn_of_empty_families();
+    return std::move(program_);
+  }
+
+ private:
+  void read_output(Output& output) {
+    if (output.text.rfind("__as2_", 0) == 0) return read_tag(output);
+    if (output.condition.empty()) {
+      program_.facts.push_back(std::move(output.text));
+    } else if (output.condition.size() == 1 && output.condition[0] > 0) {
+      auto& name = program_.names[static_cast<std::size_t>(output.condition[0])];
+      if (!name.empty())
+        throw InputError(output.place, "atom `" + name + "` has a second name `" + output.text + "`");
+      name = std::move(output.text);
+    } else {
+      throw InputError(output.place, "output `" + output.text + "` is expected to name one atom");
+    }
+  }
+
+  void read_tag(const Output& output) {
+    const Symbol tag = parse_symbol(output.text);
+    const auto bad = [&](const std::string& expected) {
+      throw InputError(output.place, "tag `" + output.text + "`: " + expected);
+    };
+    if (tag.arguments.empty() || tag.arguments[0].kind != Symbol::Kind::kNumber ||
+        tag.arguments[0].number < 0 ||
+        static_cast<std::size_t>(tag.arguments[0].number) >= program_.statements.size()) {
+      bad("number of a statement expected");
+    }
+    const int k = tag.arguments[0].number;
+    if (output.condition.size() > 1 || (output.condition.size() == 1 && output.condition[0] <= 0)) {
+      bad("at most one atom expected");
+    }
+    const Lit lit = output.condition.empty() ? 0 : output.condition[0];
+    if (tag.name == kConstraintTag) {
+      if (lit == 0) {
+        add_violated(k);
+      } else {
+        constraint_[static_cast<std::size_t>(lit)] = k;
+      }
+    } else if (tag.name == kChoiceTag || tag.name == kClueTag) {
+      if (lit == 0) bad("an atom expected");
+      is_true_[static_cast<std::size_t>(lit)] = true;
+      carried_[static_cast<std::size_t>(lit)] = k;
+    } else if (tag.name == kCostTag) {
+      if (tag.arguments.size() < 3) bad("weight and priority expected");
+      add_cost(k, tag, lit);
+    } else if (tag.name == kShowTag) {
+      if (tag.arguments.size() != 2) bad("one term expected");
+      program_.shown_terms.emplace_back(tag.arguments[1].str(), lit);
+    } else {
+      bad("a tag of AS2 expected");
+    }
+  }
+
+  // A constraint that is violated whatever is chosen.
+  void add_violated(int k) {
+    Rule rule;
+    rule.statement = k;
+    push(std::move(rule));
+  }
+
+  void add_cost(int k, const Symbol& tag, Lit lit) {
+    const Symbol& weight = tag.arguments[1];
+    const Symbol& priority = tag.arguments[2];
+    // gringo leaves out what is not a number, and says so.
+    if (weight.kind != Symbol::Kind::kNumber || priority.kind != Symbol::Kind::kNumber) return;
+    CostTuple cost;
+    cost.statement = k;
+    cost.weight = weight.number;
+    cost.priority = priority.number;
+    cost.lit = lit;
+    for (std::size_t i = 3; i < tag.arguments.size(); ++i) {
+      cost.terms += (i > 3 ? "," : "") + tag.arguments[i].str();
+    }
+    program_.cost_tuples.push_back(std::move(cost));
+  }
+
+  // The statement whose tag stands in the body, directly or through an auxiliary atom.
+  int carrier(const Rule& rule) const {
+    for (const auto& literal : rule.body) {
+      if (literal.lit > 0 && carried_[static_cast<std::size_t>(literal.lit)] != kNone) {
+        return carried_[static_cast<std::size_t>(literal.lit)];
+      }
+    }
+    return kNone;
+  }
+
+  bool is_true(Lit lit) const { return lit > 0 && is_true_[static_cast<std::size_t>(lit)]; }
+  bool is_false(Lit lit) const { return lit < 0 && is_true_[static_cast<std::size_t>(-lit)]; }
+
+  bool is_auxiliary(const Rule& rule) const {
+    return !rule.choice && rule.head.size() == 1 && program_.names[rule.head[0]].empty() &&
+           constraint_[rule.head[0]] == kNone;
+  }
+
+  void carry_tags() {
+    std::vector<int> definitions(in_.atoms);
+    std::vector<const Rule*> open;
+    for (const auto& rule : in_.rules) {
+      for (const Atom atom : rule.head) ++definitions[atom];
+      if (is_auxiliary(rule) && !rule.sum && !rule.body.empty()) open.push_back(&rule);
+    }
+    for (bool changed = true; changed;) {
+      changed = false;
+      std::unordered_map<Atom, std::pair<int, int>>
+          found;  // atom: statement, number of its rules that carry it
+      for (const Rule* rule : open) {
+        const Atom atom = rule->head[0];
+        const int k = carrier(*rule);
+        if (k == kNone || carried_[atom] != kNone) continue;
+        auto& [statement, count] = found.emplace(atom, std::make_pair(k, 0)).first->second;
+        if (statement == k) ++count;
+        if (count < definitions[atom]) continue;
+        carried_[atom] = k;
+        changed = true;
+      }
+      for (const Rule* rule : open) {
+        const bool holds = std::all_of(rule->body.begin(), rule->body.end(),
+                                       [&](const WeightedLit& literal) { return is_true(literal.lit); });
+        if (!holds || carried_[rule->head[0]] == kNone || is_true_[rule->head[0]]) continue;
+        is_true_[rule->head[0]] = true;
+        changed = true;
+      }
+    }
+  }
+
+  void add_rule(Rule&& rule) {
+    rule.statement = carrier(rule);
+    if (!drop_true(rule)) return;
+    if (is_auxiliary(rule)) {
+      if (is_true_[rule.head[0]]) return;
+      rule.statement = kNone;
+    } else if (!rule.choice && rule.head.size() == 1 && constraint_[rule.head[0]] != kNone) {
+      rule.statement = constraint_[rule.head[0]];
+      rule.head.clear();
+    } else if (rule.head.empty() && rule.statement == kNone) {
+      rule.statement = classical_negation();
+    }
+    push(std::move(rule));
+  }
+
+  void push(Rule&& rule) {
+    if (rule.statement != kNone) {
+      instances_[static_cast<std::size_t>(rule.statement)] = true;
+      auto& kind = program_.statements[static_cast<std::size_t>(rule.statement)].kind;
+      if (kind == StatementKind::kClue && !rule.body.empty()) kind = StatementKind::kRule;
+    }
+    program_.rules.push_back(std::move(rule));
+  }
+
+  // Leaves tags out of the body; false if a negated tag makes it false.
+  bool drop_true(Rule& rule) {
+    std::int64_t bound = rule.bound;
+    bool satisfiable = true;
+    const auto drop = [&](const WeightedLit& literal) {
+      if (is_true(literal.lit)) bound -= literal.weight;
+      if (is_false(literal.lit) && !rule.sum) satisfiable = false;
+      return is_true(literal.lit) || is_false(literal.lit);
+    };
+    rule.body.erase(std::remove_if(rule.body.begin(), rule.body.end(), drop), rule.body.end());
+    if (rule.sum) rule.bound = in_range(bound);
+    return satisfiable;
+  }
+
+  void drop_true(Minimize& minimize) const {
+    for (const auto& literal : minimize.literals) {
+      if (is_true(literal.lit) || is_false(literal.lit)) throw InputError("tag in a minimize statement");
+    }
+  }
+
+  static std::int32_t in_range(std::int64_t bound) {
+    if (bound < std::numeric_limits<std::int32_t>::min() ||
+        bound > std::numeric_limits<std::int32_t>::max()) {
+      throw InputError("the bound " + std::to_string(bound) + " of a sum does not fit into 32 bits");
+    }
+    return static_cast<std::int32_t>(bound);
+  }
+
+  // The statement for the constraints `:- a, -a.` that gringo adds.
+  int classical_negation() {
+    if (classical_negation_ == kNone) {
+      Statement statement;
+      statement.kind = StatementKind::kClassicalNegation;
+      statement.name = "classical negation";
+      statement.text = ":- a, -a.";
+      for (const auto& other : program_.statements) {
+        const bool negates = std::any_of(other.heads.begin(), other.heads.end(),
+                                         [](const std::string& head) { return head[0] == '-'; });
+        if (!negates) continue;
+        statement.location = other.location;
+        break;
+      }
+      classical_negation_ = static_cast<int>(program_.statements.size());
+      program_.statements.push_back(std::move(statement));
+      instances_.push_back(true);
+    }
+    return classical_negation_;
+  }
+
+  void warn_of_empty_families() {
+    for (std::size_t k = 0; k < program_.statements.size(); ++k) {
+      const Statement& statement = program_.statements[k];
+      if (statement.kind != StatementKind::kConstraint || instances_[k]) continue;
+      program_.warnings.push_back(
+          {statement.location,
+           "constraint `" + statement.name + "` has no ground instances; is a predicate misspelt?"});
+    }
+  }
+
+  Collector in_;
+  GroundProgram program_;
+  std::vector<bool> is_true_;    // by atom: a tag, or an auxiliary atom that stands for one
+  std::vector<int> carried_;     // by atom: the statement whose tag it carries
+  std::vector<int> constraint_;  // by atom: the constraint whose head it is
+  std::vector<bool> instances_;  // by statement: it has a ground rule
+  int classical_negation_ = kNone;
+};
+
+}  // namespace
+
+GroundProgram build_ground_program(std::string_view aspif, const std::string& name, SourceMap map) {
+  Collector collector;
+  read_aspif(aspif, name, collector);
+  return Builder(std::move(collector), std::move(map)).run();
+}
+
+}  // namespace as2::asp

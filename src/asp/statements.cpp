@@ -1,0 +1,178 @@
+#include "asp/statements.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <set>
+#include <sstream>
+#include <utility>
+
+namespace as2::asp {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is(const Token& token, std::string_view text) {
+  return token.text == text && token.kind != Token::Kind::kString;
+}
+
+// `:~ a. [1]`, `#external a. [true]` and `#heuristic a. [1,sign]` go on behind their dot.
+bool has_tail(const Token& first) {
+  return is(first, ":~") || is(first, "#external") || is(first, "#heuristic");
+}
+
+class Loader {
+ public:
+  void load(const std::string& path) {
+    if (path != "-" && !remember(path)) return;
+    split(add_file(path, read_file(path)));
+  }
+
+  void load_text(const std::string& text, const std::string& name) {
+    remember(name);
+    split(add_file(name, text));
+  }
+
+  SourceProgram take() { return std::move(program_); }
+
+ private:
+  // False if the file was read already.
+  bool remember(const std::string& path) {
+    std::error_code ignored;
+    const fs::path canonical = fs::weakly_canonical(path, ignored);
+    return seen_.insert(canonical.empty() ? path : canonical.string()).second;
+  }
+
+  const SourceFile& add_file(const std::string& name, const std::string& text) {
+    program_.files.push_back(std::make_unique<SourceFile>(name, text));
+    return *program_.files.back();
+  }
+
+  void split(const SourceFile& file) {
+    const Tokens scanned = tokenize(file);
+    const auto& tokens = scanned.tokens;
+    std::size_t comment = 0;
+    for (std::size_t begin = 0; begin < tokens.size();) {
+      const std::size_t end = statement_end(file, tokens, begin);
+      SourceStatement statement;
+      statement.file = &file;
+      statement.tokens.assign(tokens.begin() + static_cast<std::ptrdiff_t>(begin),
+                              tokens.begin() + static_cast<std::ptrdiff_t>(end));
+      const std::size_t last = statement.tokens.back().end;
+      while (comment < scanned.comments.size() && scanned.comments[comment].begin < last) ++comment;
+      if (comment < scanned.comments.size() &&
+          file.line(scanned.comments[comment].begin) == file.line(last) &&
+          (end >= tokens.size() || tokens[end].begin > scanned.comments[comment].begin)) {
+        statement.comment = scanned.comments[comment].content;
+      }
+      if (is(statement.tokens.front(), "#include")) {
+        include(statement);
+      } else {
+        program_.statements.push_back(std::move(statement));
+      }
+      begin = end;
+    }
+  }
+
+  // One past the last token of the statement that begins at `begin`.
+  static std::size_t statement_end(const SourceFile& file, const std::vector<Token>& tokens,
+                                   std::size_t begin) {
+    const auto unexpected_end = [&](std::size_t first) {
+      throw InputError(file.location(tokens[first].begin, tokens.back().end),
+                       "the file ends inside a statement, `.` expected");
+    };
+    std::size_t at = begin;
+    // `#include <name.lp>`: the dot in the name ends nothing.
+    if (is(tokens[at], "#include") && at + 1 < tokens.size() && is(tokens[at + 1], "<")) {
+      while (at < tokens.size() && !is(tokens[at], ">")) ++at;
+    }
+    while (at < tokens.size() && !is(tokens[at], ".")) ++at;
+    if (at >= tokens.size()) unexpected_end(begin);
+    ++at;
+    if (has_tail(tokens[begin]) && at < tokens.size() && is(tokens[at], "[")) {
+      while (at < tokens.size() && !is(tokens[at], "]")) ++at;
+      if (at >= tokens.size()) unexpected_end(begin);
+      ++at;
+    }
+    return at;
+  }
+
+  void include(const SourceStatement& statement) {
+    const auto& tokens = statement.tokens;
+    std::string wanted;
+    if (tokens.size() == 3 && tokens[1].kind == Token::Kind::kString) {
+      wanted = std::string(tokens[1].text.substr(1, tokens[1].text.size() - 2));
+    } else if (tokens.size() > 3 && is(tokens[1], "<") && is(tokens[tokens.size() - 2], ">")) {
+      wanted = std::string(statement.file->slice(tokens[1].end, tokens[tokens.size() - 2].begin));
+    } else {
+      throw InputError(statement.location(), "file name expected in `" + statement.text() + "`",
+                       {"write #include \"file.lp\"."});
+    }
+    if (wanted == "incmode" || wanted == "iclingo") {
+      throw InputError(statement.location(),
+                       "`" + statement.text() + "`: incremental grounding is not supported",
+                       {"write the program for one fixed horizon, given by -c"});
+    }
+    // gringo's order: as given, then beside the including file.
+    const fs::path beside = fs::path(statement.file->name()).parent_path() / wanted;
+    std::error_code ignored;
+    const std::string found = fs::is_regular_file(wanted, ignored)   ? wanted
+                              : fs::is_regular_file(beside, ignored) ? beside.string()
+                                                                     : "";
+    if (found.empty()) {
+      throw InputError(statement.location(), "included file `" + wanted + "` cannot be found",
+                       {"looked for it here and in the folder of " + statement.file->name()});
+    }
+    if (!remember(found)) {
+      program_.repeated_includes.push_back(statement.location());
+      return;
+    }
+    split(add_file(found, read_file(found)));
+  }
+
+  SourceProgram program_;
+  std::set<std::string> seen_;
+};
+
+}  // namespace
+
+SourceLocation SourceStatement::location() const {
+  return file->location(tokens.front().begin, tokens.back().end);
+}
+
+std::string SourceStatement::text() const {
+  return std::string(file->slice(tokens.front().begin, tokens.back().end));
+}
+
+SourceProgram read_program(const std::vector<std::string>& files) {
+  Loader loader;
+  for (const auto& file : files) loader.load(file);
+  return loader.take();
+}
+
+SourceProgram read_program_text(const std::string& text, const std::string& name) {
+  Loader loader;
+  loader.load_text(text, name);
+  return loader.take();
+}
+
+std::string read_file(const std::string& path) {
+  std::ostringstream content;
+  if (path == "-") {
+    content << std::cin.rdbuf();
+    return content.str();
+  }
+  SourceLocation place;
+  place.file = path;
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) throw InputError(place, "is a folder, a file was expected");
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw InputError(place, std::string("cannot be read: ") + std::strerror(errno));
+  content << in.rdbuf();
+  return content.str();
+}
+
+}  // namespace as2::asp

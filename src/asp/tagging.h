@@ -1,0 +1,65 @@
+// Rewrites a program so that its ground rules tell which statement they come from; the tags are those of
+// as2/ground_program.h. Refuses what the compiler cannot lift, with the place and a remedy.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "as2/ground_program.h"
+#include "asp/statements.h"
+
+namespace as2::asp {
+
+// What a `.as2c` file keeps beside the tagged aspif.
+struct SourceMap {
+  std::vector<Statement> statements;
+  bool show_all = true;
+  std::vector<std::string> shown_signatures;
+  std::vector<Warning> warnings;
+};
+
+// Text put together from slices of source files and inserted pieces; finds the way back from its offsets.
+class TaggedText {
+ public:
+  void copy(const SourceFile& file, std::size_t begin, std::size_t end);
+  // Inserted text; places inside it map to `offset` of `file`.
+  void insert(const std::string& text, const SourceFile& file, std::size_t offset);
+
+  const std::string& text() const { return text_; }
+  // Place in the user's files of [line:column, end_line:end_column) of the text; none if it lies outside.
+  // `slice` gets the source text there, if it is not empty.
+  std::optional<SourceLocation> origin(int line, int column, int end_line, int end_column,
+                                       std::string* slice = nullptr) const;
+
+ private:
+  struct Chunk {
+    std::size_t begin = 0;  // in text_
+    const SourceFile* file = nullptr;
+    std::size_t offset = 0;  // in the file
+    bool copied = false;
+  };
+  std::optional<std::size_t> offset_of(int line, int column) const;
+  const Chunk* chunk_at(std::size_t offset) const;
+
+  std::string text_;
+  std::vector<Chunk> chunks_;
+  std::vector<std::size_t> line_starts_ = {0};
+};
+
+struct TaggedProgram {
+  TaggedText text;
+  SourceMap map;
+};
+
+TaggedProgram tag(const SourceProgram& program);
+
+// The names of the tags.
+inline constexpr const char* kConstraintTag = "__as2_c";
+inline constexpr const char* kChoiceTag = "__as2_h";
+inline constexpr const char* kClueTag = "__as2_f";
+inline constexpr const char* kCostTag = "__as2_w";
+inline constexpr const char* kShowTag = "__as2_s";
+
+}  // namespace as2::asp
