@@ -4,7 +4,7 @@ set -eu
 cd "$1"
 for tool in clang-format-14 clang-format; do
   if command -v $tool >/dev/null && $tool --version | grep -q 'version 14\.'; then
-    find $(ls -d app bench examples include src tests 2>/dev/null) \( -name '*.cpp' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' \) \
+    find . -path './build*' -prune -o \( -name '*.cpp' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' \) \
       -print0 | xargs -0 $tool --dry-run -Werror
     exit
   fi

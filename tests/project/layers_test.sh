@@ -1,0 +1,89 @@
+#!/bin/sh
+# The layers of ARCHITECTURE.md hold: nothing reaches upward, by its #include lines or by the symbols its
+# library asks for; what should be free of LibTorch is; the light verbs start at once.
+# Usage: layers_test.sh SOURCE BUILD
+set -eu
+source=$1
+build=$2
+failures=0
+
+fail() {
+  echo "FAILED: $*"
+  failures=$((failures + 1))
+}
+
+# What a layer may use beside itself and as2_base.
+below() {
+  case $1 in
+    asp) ;;
+    compile) echo asp ;;
+    decode | tp) echo compile ;;
+    verify) echo asp compile ;;
+    data) ;;
+    nn) echo compile tp ;;
+    train) echo asp compile tp decode verify data nn ;;
+    eval) echo asp compile tp decode verify data nn train ;;
+    cli) echo asp compile tp decode verify data nn train eval ;;
+    *)
+      echo "src/$1 has no place among the layers: give it one here and in ARCHITECTURE.md" >&2
+      exit 1 ;;
+  esac
+}
+# The public headers that belong to one layer; the others declare what all share.
+layer_of_header() {
+  case $1 in
+    decoder) echo decode ;;
+    verifier) echo verify ;;
+    soft_tp) echo tp ;;
+  esac
+}
+
+for folder in "$source"/src/*/; do
+  layer=$(basename "$folder")
+  allowed=" $layer $(below "$layer") "
+  for used in $(find "$folder" -type f -exec sed -n 's/^#include "\([a-z_0-9]*\)\/\([a-z_0-9]*\).*/\1:\2/p' {} + | sort -u); do
+    case $used in
+      as2:*) used=$(layer_of_header "${used#as2:}") ;;
+      *) used=${used%%:*} ;;
+    esac
+    case "$allowed" in
+      *" $used "*) ;;
+      *) [ -z "$used" ] || fail "src/$layer includes something of $used" ;;
+    esac
+  done
+  library=$build/src/$layer/libas2_$layer.a
+  [ -e "$library" ] || continue
+  symbols=$(nm -C --undefined-only "$library")
+  for used in $(echo "$symbols" | sed -nE 's/^ *U (typeinfo for |vtable for )?as2::([a-z_]+)::.*/\2/p' | sort -u); do
+    case "$allowed" in
+      *" $used "*) ;;
+      *) fail "libas2_$layer.a needs symbols of as2::$used" ;;
+    esac
+  done
+  case $layer in
+    asp | compile | decode | verify | data)
+      if echo "$symbols" | grep -E '(^|[^a-zA-Z_:])(c10|at|torch|caffe2)::' | head -3; then
+        fail "libas2_$layer.a needs LibTorch"
+      fi ;;
+  esac
+done
+if readelf -d "$build/bin/as2" | grep -E 'NEEDED.*(torch|c10)'; then fail "bin/as2 links LibTorch"; fi
+
+# The best of ten, so that a busy machine does not count.
+best_ms() {
+  best=1000000000
+  for _ in 1 2 3 4 5 6 7 8 9 10; do
+    begin=$(date +%s%N)
+    "$@" >/dev/null || { echo 999999; return; }
+    end=$(date +%s%N)
+    [ $((end - begin)) -ge "$best" ] || best=$((end - begin))
+  done
+  echo $((best / 1000000))
+}
+for verb in "" check decode verify; do
+  time=$(best_ms "$build/bin/as2" $verb --help)
+  echo "as2 $verb --help: $time ms"
+  [ "$time" -lt 50 ] || fail "as2 $verb --help takes $time ms"
+done
+
+[ "$failures" = 0 ]
