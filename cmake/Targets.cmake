@@ -29,6 +29,7 @@ function(as2_tensor_library name)
 endfunction()
 
 function(as2_use_torch name)
+  target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fPIC>)  # the precompiled header is
   target_link_libraries(${name} PUBLIC ${TORCH_LIBRARIES})
   target_include_directories(${name} SYSTEM PUBLIC "$<BUILD_INTERFACE:${TORCH_INCLUDE_DIRS}>")
   if(TARGET as2_pch AND NOT name STREQUAL as2_pch)

@@ -1,0 +1,61 @@
+// What a run is told: a task file, a preset and the command line, laid over one another.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "as2/error.h"
+
+namespace as2::train {
+
+// A flat list of `section.key` settings, each with the place it came from. Later layers replace earlier ones.
+// A getter gives the value or the default and remembers it, so that resolved() holds everything a run used.
+class Settings {
+ public:
+  // Lays a TOML file over what is there; tables become dotted keys.
+  void add_file(const std::string& path);
+  void add_text(const std::string& text, const std::string& name);
+  // `train.lr=1e-3`: the value as TOML, or a bare word taken as a string.
+  void add_override(const std::string& assignment);
+  void set(const std::string& key, nlohmann::json value);
+  void erase(const std::string& key) { entries_.erase(key); }
+
+  bool has(const std::string& key) const { return entries_.count(key) != 0; }
+  // Whether any key starts with `section.`.
+  bool has_section(const std::string& section) const;
+  // The next parts of the keys under `section.`, sorted.
+  std::vector<std::string> names_in(const std::string& section) const;
+
+  double number(const std::string& key, double fallback, double low, double high);
+  std::int64_t integer(const std::string& key, std::int64_t fallback, std::int64_t low, std::int64_t high);
+  bool boolean(const std::string& key, bool fallback);
+  std::string text(const std::string& key, const std::string& fallback);
+  // One of the words in `choices`.
+  std::string choice(const std::string& key, const std::string& fallback,
+                     const std::vector<std::string>& choices);
+  std::vector<std::string> texts(const std::string& key, const std::vector<std::string>& fallback);
+
+  // Throws for the first setting no getter asked for: a mistyped key must not pass in silence.
+  void refuse_unused() const;
+  [[noreturn]] void refuse(const std::string& key, const std::string& expected) const;
+  // Where the key's value was written; an empty file means the default.
+  SourceLocation location(const std::string& key) const;
+
+  // Every setting asked for, with the value used, as TOML.
+  std::string resolved() const;
+
+ private:
+  struct Entry {
+    nlohmann::json value;
+    SourceLocation location;
+    bool used = false;
+  };
+  nlohmann::json& fetch(const std::string& key, nlohmann::json fallback);
+
+  std::map<std::string, Entry> entries_;
+};
+
+}  // namespace as2::train
