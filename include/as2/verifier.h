@@ -1,12 +1,12 @@
 // clingo's word on assignments: the only caller of clingo, and it shares no code with the decoder.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "as2/constraint_program.h"
 #include "as2/error.h"
 
 namespace as2::verify {
@@ -14,7 +14,8 @@ namespace as2::verify {
 struct VerifyOptions {
   std::vector<std::pair<std::string, std::string>> constants;  // -c name=value
   std::string clingo;                                          // path; empty: $AS2_CLINGO, then PATH
-  double time_limit_seconds = 300;
+  double time_limit_seconds = 300;                             // for every call of clingo
+  bool name_violated = true;  // costs a second call when something is invalid
 };
 
 // The atoms of one total choice: position atoms that are true and those that are false.
@@ -24,17 +25,20 @@ struct ChosenAtoms {
 };
 
 struct Violation {
-  std::string family;
+  std::string family;  // or, where no statement can be blamed, the atom and what is wrong with it
   SourceLocation location;
 };
 
 struct Verdict {
-  std::optional<bool> valid;  // none: no clingo on this machine
+  std::optional<bool> valid;  // none: no clingo on this machine, or no answer within the limits
   std::vector<Violation> violated;
-  std::string message;  // why there is no verdict
+  std::string message;  // why there is no verdict, or why an invalid one names no statement
 };
 
-// Many assignments in one call of clingo. The user's text goes in untouched.
+// The position atoms an assignment makes true and false.
+ChosenAtoms chosen_atoms(const compile::ConstraintProgram& program, const compile::Assignment& assignment);
+
+// Many assignments, all over the same atoms, in one call of clingo. The user's text goes in untouched.
 std::vector<Verdict> verify(const std::vector<std::string>& files,
                             const std::vector<ChosenAtoms>& assignments, const VerifyOptions& options = {});
 

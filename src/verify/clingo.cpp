@@ -1,0 +1,102 @@
+#include "verify/clingo.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "asp/child_process.h"
+
+namespace as2::verify {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr double kGraceSeconds = 10;  // clingo stops itself at the limit; this long after it, we stop clingo
+
+const char* describe(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kSearchedAll:
+      return "";
+    case Outcome::kStoppedEarly:
+      return "clingo stopped before it had searched everything";
+    case Outcome::kOutOfMemory:
+      return "clingo ran out of memory";
+    case Outcome::kRefusedInput:
+      return "clingo refused the program";
+    case Outcome::kCrashed:
+      break;
+  }
+  return "clingo failed";
+}
+
+// The k of `__as2_case(k)`, or 0.
+int case_number(const std::string& atom) {
+  const std::size_t length = std::strlen(kCaseAtom);
+  if (atom.compare(0, length, kCaseAtom) != 0 || atom.size() < length + 3 || atom[length] != '(') return 0;
+  return std::atoi(atom.c_str() + length + 1);
+}
+
+void collect(const Json& document, CaseModels& result) {
+  for (const Json& call : document.at("Call")) {
+    if (!call.contains("Witnesses")) continue;
+    for (const Json& witness : call.at("Witnesses")) {
+      const auto shown = witness.value("Value", std::vector<std::string>{});
+      for (const std::string& atom : shown) {
+        if (const int number = case_number(atom)) result.models.emplace(number, shown);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Outcome outcome_of(int exit_code) {
+  if (exit_code < 0 || exit_code > 65) return Outcome::kCrashed;
+  if (exit_code == 65) return Outcome::kRefusedInput;
+  if (exit_code == 33) return Outcome::kOutOfMemory;
+  if (exit_code > 31) return Outcome::kCrashed;
+  return (exit_code & 20) == 20 ? Outcome::kSearchedAll : Outcome::kStoppedEarly;
+}
+
+std::string find_clingo(const VerifyOptions& options) {
+  if (!options.clingo.empty()) return asp::find_program(options.clingo);
+  const char* named = std::getenv("AS2_CLINGO");
+  return asp::find_program(named && *named ? named : "clingo");
+}
+
+CaseModels run_cases(const std::string& clingo, std::vector<std::string> arguments, const std::string& input,
+                     const VerifyOptions& options) {
+  const auto seconds = static_cast<long>(std::ceil(options.time_limit_seconds));
+  for (const char* argument : {"--outf=2", "--models=0", "--project=project", "--opt-mode=ignore"}) {
+    arguments.emplace_back(argument);
+  }
+  arguments.push_back("--time-limit=" + std::to_string(seconds));
+  asp::ChildLimits limits;
+  limits.seconds = static_cast<double>(seconds) + kGraceSeconds;
+  const asp::ChildResult child = asp::run_child(clingo, arguments, input, limits);
+
+  CaseModels result;
+  result.outcome = child.timed_out ? Outcome::kStoppedEarly : outcome_of(child.exit_code);
+  if (result.outcome == Outcome::kSearchedAll || result.outcome == Outcome::kStoppedEarly) {
+    const Json document = Json::parse(child.out, nullptr, false);
+    if (document.is_object() && document.contains("Call")) {
+      collect(document, result);
+    } else if (!child.timed_out) {
+      result.outcome = Outcome::kCrashed;
+    }
+  }
+  if (result.outcome != Outcome::kSearchedAll) {
+    result.message = describe(result.outcome);
+    if (result.outcome == Outcome::kStoppedEarly) {
+      result.message += " (the limit is " + std::to_string(seconds) + " s)";
+    } else if (result.outcome == Outcome::kCrashed) {
+      result.message += child.signal ? " (signal " + std::to_string(child.signal) + ")"
+                                     : " (exit code " + std::to_string(child.exit_code) + ")";
+    }
+    if (!child.err.empty()) result.message += ": " + child.err;
+  }
+  return result;
+}
+
+}  // namespace as2::verify

@@ -1,0 +1,32 @@
+// One run of clingo that answers a numbered question for many cases at once.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "as2/verifier.h"
+
+namespace as2::verify {
+
+// What an exit code of clingo says; the codes are bits: 10 a model, 20 all searched, 1 interrupted.
+enum class Outcome { kSearchedAll, kStoppedEarly, kOutOfMemory, kRefusedInput, kCrashed };
+Outcome outcome_of(int exit_code);
+
+// The name of the atom that stands for case k (from 1) in the programs given to clingo.
+inline constexpr const char* kCaseAtom = "__as2_case";
+
+struct CaseModels {
+  Outcome outcome = Outcome::kCrashed;
+  std::string message;                             // what went wrong, unless everything was searched
+  std::map<int, std::vector<std::string>> models;  // case → what clingo shows of its first model
+};
+
+// Path of clingo, or empty.
+std::string find_clingo(const VerifyOptions& options);
+
+// Runs clingo with these arguments on `input` and gathers one model a case.
+CaseModels run_cases(const std::string& clingo, std::vector<std::string> arguments, const std::string& input,
+                     const VerifyOptions& options);
+
+}  // namespace as2::verify

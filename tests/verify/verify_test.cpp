@@ -1,0 +1,277 @@
+#include "as2/verifier.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "support/random_program.h"
+#include "verify/clingo.h"
+
+namespace as2::verify {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class Verify : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::temp_directory_path() / ("as2-verify-" + std::to_string(getpid()));
+    fs::create_directories(folder_);
+    if (!as2::testing::have_clingo()) GTEST_SKIP() << "no clingo";
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::string file(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name) << text;
+    return (folder_ / name).string();
+  }
+
+  // A stand-in for clingo: a shell script.
+  std::string script(const std::string& body) const {
+    const std::string path = file("clingo.sh", "#!/bin/sh\n" + body);
+    chmod(path.c_str(), 0755);
+    return path;
+  }
+
+  Verdict ask(const std::string& text, std::vector<std::string> chosen, std::vector<std::string> unchosen,
+              const VerifyOptions& options = {}) const {
+    return verify({file("p.lp", text)}, {{std::move(chosen), std::move(unchosen)}}, options).front();
+  }
+
+  fs::path folder_;
+};
+
+std::vector<std::string> families(const Verdict& verdict) {
+  std::vector<std::string> names;
+  for (const Violation& violation : verdict.violated) names.push_back(violation.family);
+  return names;
+}
+
+std::vector<int> lines(const Verdict& verdict) {
+  std::vector<int> result;
+  for (const Violation& violation : verdict.violated) result.push_back(violation.location.line);
+  return result;
+}
+
+constexpr const char* kSquare = R"({ cell(R,C,V) : V=1..2 } = 1 :- R=1..2, C=1..2.
+:- cell(R,C,V), cell(R,D,V), C < D. % rows
+:- cell(R,C,V), cell(S,C,V), R < S. % columns
+)";
+
+// A 2x2 square, its cells read row by row.
+ChosenAtoms square(const std::string& digits) {
+  ChosenAtoms result;
+  for (int k = 0; k < 4; ++k) {
+    for (const char v : {'1', '2'}) {
+      const std::string atom =
+          "cell(" + std::to_string(k / 2 + 1) + "," + std::to_string(k % 2 + 1) + "," + v + ")";
+      (digits[static_cast<std::size_t>(k)] == v ? result.chosen : result.unchosen).push_back(atom);
+    }
+  }
+  return result;
+}
+
+TEST_F(Verify, NamesWhatIsViolated) {
+  const std::string path = file("square.lp", kSquare);
+  const auto verdicts =
+      verify({path}, {square("1221"), square("1122"), square("1212"), square("2112"), square("1111")});
+  ASSERT_EQ(verdicts.size(), 5u);
+  EXPECT_EQ(verdicts[0].valid, true);
+  EXPECT_THAT(verdicts[0].violated, IsEmpty());
+  EXPECT_EQ(verdicts[1].valid, false);
+  EXPECT_THAT(families(verdicts[1]), ElementsAre("rows"));
+  EXPECT_THAT(lines(verdicts[1]), ElementsAre(2));
+  EXPECT_EQ(verdicts[1].violated[0].location.file, path);
+  EXPECT_EQ(verdicts[2].valid, false);
+  EXPECT_THAT(families(verdicts[2]), ElementsAre("columns"));
+  EXPECT_EQ(verdicts[3].valid, true);
+  EXPECT_THAT(families(verdicts[4]), ElementsAre("rows", "columns"));
+}
+
+TEST_F(Verify, NothingToVerify) {
+  EXPECT_THAT(verify({file("p.lp", "{a}.")}, {}), IsEmpty());
+}
+
+TEST_F(Verify, MoreThanOneCallHolds) {
+  std::vector<ChosenAtoms> assignments;
+  for (int k = 0; k < 2500; ++k)
+    assignments.push_back(square(k % 3 == 0 ? "1221" : k % 3 == 1 ? "1122" : "2112"));
+  const auto verdicts = verify({file("square.lp", kSquare)}, assignments);
+  for (std::size_t k = 0; k < verdicts.size(); ++k) {
+    ASSERT_EQ(verdicts[k].valid, k % 3 != 1) << k;
+    ASSERT_EQ(verdicts[k].violated.size(), k % 3 == 1 ? 1u : 0u) << k;
+  }
+}
+
+TEST_F(Verify, ShowProjectAndObjectivesDoNotDisturb) {
+  const std::string extras =
+      "#show. #minimize { 1,R,C : cell(R,C,1) }. #show hello : cell(1,1,1). #project cell/3.\n";
+  const auto verdicts =
+      verify({file("square.lp", kSquare + extras)}, {square("1221"), square("2112"), square("1111")});
+  EXPECT_EQ(verdicts[0].valid, true);
+  EXPECT_EQ(verdicts[1].valid, true);
+  EXPECT_EQ(verdicts[2].valid, false);
+}
+
+TEST_F(Verify, ConstantsReachClingo) {
+  const std::string text = "#const n=1. { p(1..3) }. :- #count { X : p(X) } != n. % size\n";
+  VerifyOptions two;
+  two.constants = {{"n", "2"}};
+  EXPECT_EQ(ask(text, {"p(1)"}, {"p(2)", "p(3)"}).valid, true);
+  const Verdict verdict = ask(text, {"p(1)"}, {"p(2)", "p(3)"}, two);
+  EXPECT_EQ(verdict.valid, false);
+  EXPECT_THAT(families(verdict), ElementsAre("size"));
+}
+
+TEST_F(Verify, BoundsOfAChoiceAreItsOwn) {
+  const std::string text = "2 { in(1..4) } 3. % size\n:- in(1), in(2).\n";
+  EXPECT_EQ(ask(text, {"in(1)", "in(3)"}, {"in(2)", "in(4)"}).valid, true);
+  const Verdict few = ask(text, {"in(1)"}, {"in(2)", "in(3)", "in(4)"});
+  EXPECT_EQ(few.valid, false);
+  EXPECT_THAT(lines(few), ElementsAre(1));
+  EXPECT_THAT(lines(ask(text, {"in(1)", "in(2)", "in(3)", "in(4)"}, {})), ElementsAre(1, 2));
+}
+
+// As facts, `p` would be true here; as constraints it has no support.
+TEST_F(Verify, WhatNothingSupportsIsNotValid) {
+  const std::string text = "{ q }.\n{ p } :- q.\n";
+  EXPECT_EQ(ask(text, {"p", "q"}, {}).valid, true);
+  EXPECT_EQ(ask(text, {}, {"p", "q"}).valid, true);
+  const Verdict verdict = ask(text, {"p"}, {"q"});
+  EXPECT_EQ(verdict.valid, false);
+  EXPECT_THAT(lines(verdict), ElementsAre(2));
+}
+
+TEST_F(Verify, AtomsTheProgramDoesNotHave) {
+  const Verdict absent = ask("{ p(1) }.\n", {"p(7)"}, {"p(1)"});
+  EXPECT_EQ(absent.valid, false);
+  EXPECT_THAT(families(absent), ElementsAre("p(7) cannot hold"));
+  EXPECT_EQ(ask("{ p(1) }.\n", {}, {"p(1)", "p(7)"}).valid, true);
+}
+
+TEST_F(Verify, CluesAndStrings) {
+  const std::string text = "{ at(X,\"a \\\"b\\\"\") : X=1..2 } = 1.\nat(1,\"a \\\"b\\\"\").\n";
+  EXPECT_EQ(ask(text, {"at(1,\"a \\\"b\\\"\")"}, {"at(2,\"a \\\"b\\\"\")"}).valid, true);
+  const Verdict verdict = ask(text, {"at(2,\"a \\\"b\\\"\")"}, {"at(1,\"a \\\"b\\\"\")"});
+  EXPECT_EQ(verdict.valid, false);
+  EXPECT_FALSE(verdict.violated.empty());
+}
+
+TEST_F(Verify, MissingClingoIsNoVerdict) {
+  VerifyOptions options;
+  options.clingo = "/nonexistent/clingo";
+  const Verdict verdict = ask("{a}.", {"a"}, {}, options);
+  EXPECT_FALSE(verdict.valid.has_value());
+  EXPECT_THAT(verdict.message, HasSubstr("no clingo"));
+}
+
+TEST_F(Verify, WhatClingoRefusesIsAnInputError) {
+  EXPECT_THROW(ask("{a}. :- b", {"a"}, {}), InputError);
+}
+
+TEST_F(Verify, EveryAssignmentSpeaksOfTheSameAtoms) {
+  EXPECT_THROW(verify({file("p.lp", "{a;b}.")}, {{{"a"}, {"b"}}, {{"a"}, {}}}), ContractError);
+  EXPECT_THROW(verify({file("p.lp", "{a;b}.")}, {{{"a"}, {"b"}}, {{"c"}, {"a", "b"}}}), ContractError);
+  EXPECT_THROW(verify({file("p.lp", "{a;b}.")}, {{{"a"}, {"a"}}}), ContractError);
+}
+
+TEST(ClingoExitCode, IsReadByItsBits) {
+  EXPECT_EQ(outcome_of(10), Outcome::kStoppedEarly);
+  EXPECT_EQ(outcome_of(11), Outcome::kStoppedEarly);
+  EXPECT_EQ(outcome_of(0), Outcome::kStoppedEarly);
+  EXPECT_EQ(outcome_of(1), Outcome::kStoppedEarly);
+  EXPECT_EQ(outcome_of(20), Outcome::kSearchedAll);
+  EXPECT_EQ(outcome_of(30), Outcome::kSearchedAll);
+  EXPECT_EQ(outcome_of(33), Outcome::kOutOfMemory);
+  EXPECT_EQ(outcome_of(65), Outcome::kRefusedInput);
+  for (const int code : {-1, 32, 64, 66, 127, 128}) EXPECT_EQ(outcome_of(code), Outcome::kCrashed) << code;
+}
+
+// Only a finished search may call anything invalid, and only a model anything valid.
+TEST_F(Verify, UnfinishedRunsGiveNoVerdict) {
+  const std::string one_model =
+      R"sh(echo '{"Call":[{"Witnesses":[{"Value":["__as2_case(1)"]}]}],"Result":"?"}')sh";
+  const auto run = [&](const std::string& body) {
+    VerifyOptions options;
+    options.clingo = script("cat >/dev/null\n" + body);
+    options.name_violated = false;
+    return verify({file("p.lp", "{a}.")}, {{{"a"}, {}}, {{}, {"a"}}}, options);
+  };
+  auto verdicts = run(one_model + "\nexit 11");
+  EXPECT_EQ(verdicts[0].valid, true);
+  EXPECT_FALSE(verdicts[1].valid.has_value());
+  EXPECT_THAT(verdicts[1].message, HasSubstr("stopped"));
+  verdicts = run(one_model + "\nexit 30");
+  EXPECT_EQ(verdicts[1].valid, false);
+  for (const char* body :
+       {"exit 33", "exit 128", "kill -9 $$", "exit 30", "echo garbage; exit 20", "echo '{'; exit 30"}) {
+    verdicts = run(body);
+    EXPECT_FALSE(verdicts[0].valid.has_value()) << body;
+    EXPECT_FALSE(verdicts[1].valid.has_value()) << body;
+    EXPECT_FALSE(verdicts[0].message.empty()) << body;
+  }
+  EXPECT_THROW(run("echo 'parse error' >&2; exit 65"), InputError);
+}
+
+TEST_F(Verify, TimeLimit) {
+  std::string pigeons = "{ in(P,H) : H=1..11 } = 1 :- P=1..12. :- in(P,H), in(Q,H), P < Q. { a }.";
+  VerifyOptions options;
+  options.time_limit_seconds = 1;
+  const Verdict verdict = ask(pigeons, {"a"}, {}, options);
+  EXPECT_FALSE(verdict.valid.has_value());
+  EXPECT_THAT(verdict.message, HasSubstr("the limit is 1 s"));
+}
+
+// On random programs: an assignment is valid if and only if some answer set of the plain program agrees with
+// it.
+TEST_F(Verify, AgreesWithEnumeration) {
+  int valid = 0;
+  int invalid = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    const std::string text = as2::testing::random_program(seed).text();
+    const auto sets = as2::testing::answer_sets(text);
+    std::vector<std::string> atoms;
+    for (const auto& set : sets) atoms.insert(atoms.end(), set.atoms.begin(), set.atoms.end());
+    std::sort(atoms.begin(), atoms.end());
+    atoms.erase(std::unique(atoms.begin(), atoms.end()), atoms.end());
+    if (atoms.empty()) continue;
+    as2::testing::Random random(seed);
+    std::vector<ChosenAtoms> assignments;
+    std::vector<bool> expected;
+    for (int k = 0; k < 40; ++k) {
+      // An answer set, often with one atom flipped.
+      const auto& set = random.pick(sets);
+      const int flipped = random.chance(60) ? random.below(static_cast<int>(atoms.size())) : -1;
+      ChosenAtoms assignment;
+      for (int i = 0; i < static_cast<int>(atoms.size()); ++i) {
+        const std::string& atom = atoms[static_cast<std::size_t>(i)];
+        const bool holds = std::binary_search(set.atoms.begin(), set.atoms.end(), atom) != (i == flipped);
+        (holds ? assignment.chosen : assignment.unchosen).push_back(atom);
+      }
+      expected.push_back(std::any_of(sets.begin(), sets.end(),
+                                     [&](const auto& other) { return other.atoms == assignment.chosen; }));
+      assignments.push_back(std::move(assignment));
+    }
+    VerifyOptions options;
+    options.name_violated = false;
+    const auto verdicts = verify({file("random.lp", text)}, assignments, options);
+    for (std::size_t k = 0; k < verdicts.size(); ++k) {
+      ASSERT_TRUE(verdicts[k].valid.has_value()) << verdicts[k].message;
+      EXPECT_EQ(*verdicts[k].valid, expected[k]) << text;
+      ++(expected[k] ? valid : invalid);
+    }
+  }
+  EXPECT_GT(valid, 300);
+  EXPECT_GT(invalid, 300);
+}
+
+}  // namespace
+}  // namespace as2::verify
