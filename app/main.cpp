@@ -6,5 +6,5 @@ int main(int argc, char** argv) {
   using namespace as2::cli;
   const std::vector<Verb> verbs = {
   };
-  return run(argc, argv, verbs, "as2 " AS2_VERSION);
+  return run(argc, argv, verbs);
 }

@@ -1,10 +1,11 @@
 // as2-tensor: the verbs that need LibTorch. `as2` starts this program for them.
 #include "cli/run.h"
+#include "cli/threads.h"
 #include "cli/verbs.h"
 
 int main(int argc, char** argv) {
   using namespace as2::cli;
   const std::vector<Verb> verbs = {
   };
-  return run(argc, argv, verbs, "as2 " AS2_VERSION);
+  return run(argc, argv, verbs, declare_threads);
 }

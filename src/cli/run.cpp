@@ -9,6 +9,7 @@
 #include <iostream>
 
 #include "as2/error.h"
+#include "cli/version.h"
 
 namespace as2::cli {
 namespace {
@@ -29,21 +30,23 @@ int hand_to_tensor_program(char** argv) {
                    {"install libtorch-dev (or set CMAKE_PREFIX_PATH to a LibTorch) and build again"});
 }
 
-int run_checked(int argc, char** argv, const std::vector<Verb>& verbs, const std::string& version) {
+int run_checked(int argc, char** argv, const std::vector<Verb>& verbs, void (*declare_common)(CLI::App&)) {
   for (const Verb& verb : verbs) {
     if (argc > 1 && !verb.declare && std::strcmp(argv[1], verb.name) == 0)
       return hand_to_tensor_program(argv);
   }
   CLI::App app{"AS2: answer set programs as differentiable constraints, and answers that satisfy them",
                "as2"};
-  app.set_version_flag("--version", version);
+  app.set_version_flag("--version", [] { return version_text(); });
   app.require_subcommand(1);
   app.footer(
       "Exit codes: 0 done, 1 the input is at fault, 2 usage, 3 internal. `as2 VERB --help` says more.");
   std::vector<std::pair<CLI::App*, Action>> actions;
   for (const Verb& verb : verbs) {
     CLI::App* command = app.add_subcommand(verb.name, verb.summary);
-    if (verb.declare) actions.emplace_back(command, verb.declare(*command));
+    if (!verb.declare) continue;
+    actions.emplace_back(command, verb.declare(*command));
+    if (declare_common) declare_common(*command);
   }
   try {
     app.parse(argc, argv);
@@ -58,9 +61,9 @@ int run_checked(int argc, char** argv, const std::vector<Verb>& verbs, const std
 
 }  // namespace
 
-int run(int argc, char** argv, const std::vector<Verb>& verbs, const std::string& version) {
+int run(int argc, char** argv, const std::vector<Verb>& verbs, void (*declare_common)(CLI::App&)) {
   try {
-    return run_checked(argc, argv, verbs, version);
+    return run_checked(argc, argv, verbs, declare_common);
   } catch (const InputError& error) {
     std::cerr << error.what() << '\n';
     return kInputAtFault;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <string>
 #include <vector>
 
 namespace CLI {
@@ -25,6 +24,7 @@ struct Verb {
 };
 
 // Runs one command line. Verbs without `declare` are handed to the program `as2-tensor` beside this one.
-int run(int argc, char** argv, const std::vector<Verb>& verbs, const std::string& version);
+// `declare_common` adds the options that all verbs of this program have.
+int run(int argc, char** argv, const std::vector<Verb>& verbs, void (*declare_common)(CLI::App&) = nullptr);
 
 }  // namespace as2::cli
