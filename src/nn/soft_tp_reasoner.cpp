@@ -110,6 +110,7 @@ SoftTpReasoner::SoftTpReasoner(const SoftTpReasonerOptions& options,
 void SoftTpReasoner::bind(const compile::ConstraintProgram& program) {
   AS2_REQUIRE(static_cast<std::int64_t>(program.families.size()) == structure_.families,
               "the weights are for another number of families");
+  soft_tp_ = std::make_shared<const tp::SoftTp>(program);
   structure_ = Structure::of(program);
   incidence_ = structure_.incidence();
   gather_ = incidence_.t().clone();
@@ -119,7 +120,6 @@ void SoftTpReasoner::bind(const compile::ConstraintProgram& program) {
     family.div_(family.sum(1, true).clamp_min(1));
     first += count;
   }
-  soft_tp_ = std::make_shared<const tp::SoftTp>(program);
 }
 
 void SoftTpReasoner::move_to(torch::Device device) {

@@ -80,16 +80,15 @@ torch::Tensor EncoderLayerImpl::forward(torch::Tensor x, const torch::Tensor& re
 
 TransformerReasoner::TransformerReasoner(const TransformerOptions& options,
                                          const compile::ConstraintProgram& program)
-    : options_(options) {
+    : options_(options), tokens_(Tokens::of(program, options.pooled)) {
   AS2_REQUIRE(options.d_model % options.heads == 0, "d_model must be a multiple of the number of heads");
-  read_program(program);
   const auto d = options.d_model;
-  project_ = register_module("project", torch::nn::Linear(token_symbols_, d));
+  project_ = register_module("project", torch::nn::Linear(tokens_.symbols, d));
   if (options.placement == Placement::kIndex) {
-    tables_.push_back(register_parameter("index", table(tokens_.size(0), d)));
+    tables_.push_back(register_parameter("index", table(tokens_.positions.size(0), d)));
   } else if (options.placement == Placement::kMembership) {
-    for (std::int64_t f = 0; f < structure_.families; ++f) {
-      const auto groups = structure_.family_groups[f];
+    for (std::int64_t f = 0; f < tokens_.structure.families; ++f) {
+      const auto groups = tokens_.structure.family_groups[f];
       tables_.push_back(groups == 0
                             ? torch::Tensor{}
                             : register_parameter("membership_" + std::to_string(f), table(groups, d)));
@@ -97,59 +96,61 @@ TransformerReasoner::TransformerReasoner(const TransformerOptions& options,
   }
   for (int l = 0; l < options.layers; ++l) {
     layers_.push_back(
-        register_module("layer_" + std::to_string(l), EncoderLayer(options, structure_.families)));
+        register_module("layer_" + std::to_string(l), EncoderLayer(options, tokens_.structure.families)));
   }
   norm_ = register_module("norm", torch::nn::LayerNorm(std::vector<std::int64_t>{d}));
-  head_ = register_module("head", torch::nn::Linear(d, token_symbols_));
+  head_ = register_module("head", torch::nn::Linear(d, tokens_.symbols));
   if (options.pooled) {
-    const auto sums = structure_.mask[pooled_position_].sum().item<std::int64_t>();
+    const auto sums = tokens_.structure.mask[tokens_.pooled_position].sum().item<std::int64_t>();
     sum_head_ = register_module("sum_head", torch::nn::Linear(d, sums));
   }
 }
 
 void TransformerReasoner::bind(const compile::ConstraintProgram& program) {
-  const auto groups = structure_.family_groups;
-  const auto symbols = token_symbols_, sums = structure_.symbols, tokens = tokens_.size(0);
-  read_program(program);
-  AS2_REQUIRE(symbols == token_symbols_ && groups == structure_.family_groups && sums == structure_.symbols &&
-                  tokens == tokens_.size(0),
+  auto tokens = Tokens::of(program, options_.pooled);
+  AS2_REQUIRE(tokens.symbols == tokens_.symbols && tokens.structure.symbols == tokens_.structure.symbols &&
+                  tokens.structure.family_groups == tokens_.structure.family_groups &&
+                  tokens.positions.size(0) == tokens_.positions.size(0),
               "a transformer's weights fit programs with the same positions, symbols and groups");
+  tokens_ = std::move(tokens);
 }
 
-void TransformerReasoner::read_program(const compile::ConstraintProgram& program) {
-  structure_ = Structure::of(program);
-  pooled_position_ = -1;
-  if (options_.pooled) {
+TransformerReasoner::Tokens TransformerReasoner::Tokens::of(const compile::ConstraintProgram& program,
+                                                            bool pooled) {
+  Tokens t;
+  t.structure = Structure::of(program);
+  if (pooled) {
     std::set<int> guards;
     for (const auto& group : program.groups) {
       for (const auto& linear : group.linears) guards.insert(linear.guard);
     }
     AS2_REQUIRE(guards.size() == 1 && *guards.begin() >= 0, "a pooled head needs exactly one guard position");
-    pooled_position_ = *guards.begin();
+    t.pooled_position = *guards.begin();
   }
-  std::vector<std::int64_t> tokens;
-  for (std::int64_t i = 0; i < structure_.positions; ++i) {
-    if (i != pooled_position_) tokens.push_back(i);
+  std::vector<std::int64_t> positions;
+  for (std::int64_t i = 0; i < t.structure.positions; ++i) {
+    if (i != t.pooled_position) positions.push_back(i);
   }
-  AS2_REQUIRE(!tokens.empty(), "the program has no position for a token");
-  tokens_ = torch::tensor(tokens, torch::kInt64);
-  token_symbols_ = structure_.mask.index_select(0, tokens_).sum(1).max().item<std::int64_t>();
-  token_relation_ = structure_.relation.index_select(1, tokens_).index_select(2, tokens_).to(torch::kFloat32);
-  token_groups_.clear();
-  const auto incidence = structure_.incidence().index_select(1, tokens_).t().contiguous();
-  std::int64_t begin = 0;
-  for (const auto count : structure_.family_groups) {
-    token_groups_.push_back(incidence.narrow(1, begin, count));
-    begin += count;
+  AS2_REQUIRE(!positions.empty(), "the program has no position for a token");
+  t.positions = torch::tensor(positions, torch::kInt64);
+  t.symbols = t.structure.mask.index_select(0, t.positions).sum(1).max().item<std::int64_t>();
+  t.relation =
+      t.structure.relation.index_select(1, t.positions).index_select(2, t.positions).to(torch::kFloat32);
+  const auto membership = t.structure.incidence().index_select(1, t.positions).t();
+  std::int64_t first = 0;
+  for (const auto count : t.structure.family_groups) {
+    t.groups.push_back(membership.narrow(1, first, count).contiguous());
+    first += count;
   }
+  return t;
 }
 
 void TransformerReasoner::move_to(torch::Device device) {
-  if (tokens_.device() == device) return;
-  structure_ = structure_.to(device);
-  tokens_ = tokens_.to(device);
-  token_relation_ = token_relation_.to(device);
-  for (auto& groups : token_groups_) groups = groups.to(device);
+  if (tokens_.positions.device() == device) return;
+  tokens_.structure = tokens_.structure.to(device);
+  tokens_.positions = tokens_.positions.to(device);
+  tokens_.relation = tokens_.relation.to(device);
+  for (auto& groups : tokens_.groups) groups = groups.to(device);
 }
 
 // [tokens, d_model]: what tells tokens apart; undefined where attention does that.
@@ -158,7 +159,7 @@ torch::Tensor TransformerReasoner::placement() const {
   torch::Tensor sum;
   for (std::size_t f = 0; f < tables_.size(); ++f) {
     if (!tables_[f].defined()) continue;
-    const auto embedding = torch::matmul(token_groups_[f], tables_[f]);
+    const auto embedding = torch::matmul(tokens_.groups[f], tables_[f]);
     sum = sum.defined() ? sum + embedding : embedding;
   }
   return sum;
@@ -167,29 +168,29 @@ torch::Tensor TransformerReasoner::placement() const {
 ReasonerOutput TransformerReasoner::forward(const ReasonerInput& input, int /*passes*/) {
   const auto device = input.beliefs.device();
   move_to(device);
+  const auto& structure = tokens_.structure;
   const ComputeScope scope(device);
   const auto given = input.beliefs.to(torch::kFloat32);
   const auto clamped = options_.clamp && !is_training() ? clamp_evidence(given, input.evidence) : given;
-  const auto tokens = pooled_position_ < 0 ? clamped : clamped.index_select(1, tokens_);
-  auto x = Affine::of(project_, scope.dtype()).linear(tokens.narrow(2, 0, token_symbols_).to(scope.dtype()));
+  const auto tokens = options_.pooled ? clamped.index_select(1, tokens_.positions) : clamped;
+  auto x = Affine::of(project_, scope.dtype()).linear(tokens.narrow(2, 0, tokens_.symbols).to(scope.dtype()));
   if (const auto placed = placement(); placed.defined()) x = x + placed.to(scope.dtype());
-  for (auto& layer : layers_) x = layer->forward(x, token_relation_);
+  for (auto& layer : layers_) x = layer->forward(x, tokens_.relation);
   x = Affine::of(norm_, scope.dtype()).layer_norm(x);
 
   auto logits = Affine::of(head_, scope.dtype()).linear(x).to(torch::kFloat32);
-  logits = torch::constant_pad_nd(logits, {0, structure_.symbols - token_symbols_});
+  logits = torch::constant_pad_nd(logits, {0, structure.symbols - tokens_.symbols});
   if (options_.pooled) {
     auto sums = Affine::of(sum_head_, scope.dtype()).linear(x.mean(1, true)).to(torch::kFloat32);
-    sums = torch::constant_pad_nd(sums, {0, structure_.symbols - sums.size(2)});
-    logits = torch::cat({logits.narrow(1, 0, pooled_position_), sums,
-                         logits.narrow(1, pooled_position_, logits.size(1) - pooled_position_)},
-                        1);
+    sums = torch::constant_pad_nd(sums, {0, structure.symbols - sums.size(2)});
+    const auto at = tokens_.pooled_position;
+    logits = torch::cat({logits.narrow(1, 0, at), sums, logits.narrow(1, at, logits.size(1) - at)}, 1);
   }
   if (options_.restore && !is_training()) {
     logits = torch::where(input.evidence.unsqueeze(-1), given.clamp_min(kSmallestBelief).log(), logits);
   }
-  if (!structure_.full) {
-    logits = logits.masked_fill(structure_.mask.logical_not(), -std::numeric_limits<float>::infinity());
+  if (!structure.full) {
+    logits = logits.masked_fill(structure.mask.logical_not(), -std::numeric_limits<float>::infinity());
   }
   ReasonerOutput output;
   output.logits.push_back(logits);

@@ -53,18 +53,22 @@ class TransformerReasoner : public Reasoner {
   const TransformerOptions& options() const { return options_; }
 
  private:
-  void read_program(const compile::ConstraintProgram& program);
+  // The program as tokens: every position, or every position but the pooled one.
+  struct Tokens {
+    Structure structure;
+    std::int64_t pooled_position = -1;
+    std::int64_t symbols = 0;           // largest domain of a token
+    torch::Tensor positions;            // [tokens] int64
+    torch::Tensor relation;             // [families, tokens, tokens] float32
+    std::vector<torch::Tensor> groups;  // per family [tokens, groups of it] float32: membership
+
+    static Tokens of(const compile::ConstraintProgram& program, bool pooled);
+  };
   torch::Tensor placement() const;
   void move_to(torch::Device device);
 
   TransformerOptions options_;
-  Structure structure_;
-  std::int64_t pooled_position_ = -1;
-  std::int64_t token_symbols_ = 0;           // largest domain of a token
-  torch::Tensor tokens_;                     // [tokens] int64: their positions
-  torch::Tensor token_relation_;             // [families, tokens, tokens] float32
-  std::vector<torch::Tensor> token_groups_;  // per family [tokens, groups of it] float32: membership
-
+  Tokens tokens_;
   torch::nn::Linear project_{nullptr}, head_{nullptr}, sum_head_{nullptr};
   torch::nn::LayerNorm norm_{nullptr};
   std::vector<torch::Tensor>
