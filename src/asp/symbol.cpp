@@ -66,6 +66,7 @@ class Parser {
     } else if (next_is('(')) {
       symbol.kind = Symbol::Kind::kFunction;
       arguments(symbol, depth);
+      if (symbol.arguments.empty()) symbol.kind = Symbol::Kind::kConstant;
     } else {
       symbol.negative = take('-');
       if (at_ < text_.size() && is_digit(text_[at_])) {
@@ -164,7 +165,7 @@ void print(const Symbol& symbol, std::string& out) {
     case Symbol::Kind::kFunction:
       if (symbol.negative) out += '-';
       out += symbol.name;
-      if (symbol.kind == Symbol::Kind::kConstant) return;
+      if (symbol.kind == Symbol::Kind::kConstant && !symbol.name.empty()) return;
       out += '(';
       for (std::size_t i = 0; i < symbol.arguments.size(); ++i) {
         if (i > 0) out += ',';

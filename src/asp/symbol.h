@@ -3,7 +3,8 @@
 // The order (checked against clingo in the tests):
 //   #inf < numbers < constants < strings < functions and tuples < #sup
 // Constants: positive before classically negated, then by name. Functions: positive before negated, then by
-// arity, by name (a tuple has the empty name), by arguments. Names and strings compare byte by byte.
+// arity, by name (a tuple has the empty name), by arguments. The empty tuple `()` is the constant with the
+// empty name. Names and strings compare byte by byte.
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,118 @@
+// gringo as a child process: missing, dying, hanging, printing garbage; limits are kept.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+
+#include "as2/compile.h"
+#include "asp/child_process.h"
+#include "asp/temporary_folder.h"
+
+namespace as2::asp {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+std::string error_with(const GroundOptions& options, const std::string& text = "{a}.") {
+  try {
+    ground_text(text, "p.lp", options);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::string error_with_script(const std::string& body, double seconds = 20) {
+  const TemporaryFolder folder;
+  GroundOptions options;
+  options.gringo = folder.script("gringo", body);
+  options.time_limit_seconds = seconds;
+  return error_with(options);
+}
+
+TEST(Gringo, Missing) {
+  GroundOptions options;
+  options.gringo = "/nowhere/gringo";
+  EXPECT_THAT(error_with(options),
+              AllOf(HasSubstr("cannot be found"), HasSubstr("/nowhere/gringo"), HasSubstr("apt install")));
+  ASSERT_EQ(setenv("AS2_GRINGO", "no-such-gringo", 1), 0);
+  EXPECT_THAT(error_with({}), HasSubstr("no-such-gringo"));
+  unsetenv("AS2_GRINGO");
+}
+
+TEST(Gringo, NoProgramAtAll) {
+  const TemporaryFolder folder;
+  GroundOptions options;
+  options.gringo = folder.script("gringo", "");
+  folder.write("gringo", "this is no program");
+  EXPECT_THAT(error_with(options), HasSubstr("cannot start"));
+}
+
+TEST(Gringo, Dies) {
+  EXPECT_THAT(error_with_script("kill -SEGV $$"), HasSubstr("gringo died: Segmentation fault"));
+  EXPECT_THAT(error_with_script("echo oh no >&2; exit 7"),
+              AllOf(HasSubstr("exit code 7"), HasSubstr("oh no")));
+  EXPECT_THAT(error_with_script("exit 0"), HasSubstr("this is not aspif"));
+}
+
+TEST(Gringo, Hangs) {
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_THAT(error_with_script("sleep 60 & sleep 60", 0.3), HasSubstr("stopped after 0.3 s"));
+  EXPECT_THAT(error_with_script("exec >&- 2>&-; sleep 60", 0.3), HasSubstr("stopped after 0.3 s"));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+}
+
+TEST(Gringo, PrintsGarbage) {
+  EXPECT_THAT(error_with_script("echo hello"),
+              StartsWith("(output of gringo):1: error: this is not aspif: `asp 1 0 0` expected"));
+  EXPECT_THAT(
+      error_with_script("echo asp 1 0 0; echo 1 0 x"),
+      HasSubstr("(output of gringo):2: error: this is not aspif: number of atoms expected, found `x`"));
+  EXPECT_THAT(error_with_script("echo asp 1 0 0; echo 1 0 1 1 0 0"), HasSubstr("without `0`"));
+  EXPECT_THAT(error_with_script("head -c 100000 /dev/urandom"), HasSubstr("this is not aspif"));
+}
+
+TEST(Gringo, PrintsWithoutEnd) {
+  const TemporaryFolder folder;
+  GroundOptions options;
+  options.gringo = folder.script("gringo", "yes");
+  options.memory_limit_bytes = 64 << 20;
+  EXPECT_THAT(error_with(options), HasSubstr("more than 64 MiB"));
+}
+
+TEST(Gringo, MemoryAndTimeOfAnEndlessGrounding) {
+  GroundOptions options;
+  options.memory_limit_bytes = 100 << 20;
+  EXPECT_THAT(error_with(options, "p(0). p(X+1) :- p(X), X < 2000000000."), HasSubstr("more than 100 MiB"));
+  options.memory_limit_bytes = std::int64_t{4} << 30;
+  options.time_limit_seconds = 0.2;
+  EXPECT_THAT(error_with(options, "p(0). p(X+1) :- p(X), X < 2000000000."), HasSubstr("stopped after 0.2 s"));
+}
+
+TEST(Gringo, BadConstant) {
+  GroundOptions options;
+  options.constants = {{"n", "((("}};
+  EXPECT_THAT(error_with(options), HasSubstr("gringo failed"));
+}
+
+TEST(ChildProcess, FeedsAndCollectsMoreThanAPipeHolds) {
+  const std::string text(3 << 20, 'x');
+  const ChildResult result = run_child(find_program("cat"), {}, text, {});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.out, text);
+}
+
+TEST(ChildProcess, InputThatNobodyReadsIsNoError) {
+  EXPECT_EQ(run_child(find_program("true"), {}, std::string(3 << 20, 'x'), {}).exit_code, 0);
+}
+
+TEST(ChildProcess, ArgumentsReachTheProgramUnchanged) {
+  EXPECT_EQ(run_child(find_program("printf"), {"%s|", "a b", "$HOME", "*"}, "", {}).out, "a b|$HOME|*|");
+}
+
+}  // namespace
+}  // namespace as2::asp
