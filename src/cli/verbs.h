@@ -5,4 +5,6 @@
 
 namespace as2::cli {
 
+Action declare_data(CLI::App& command);
+
 }  // namespace as2::cli

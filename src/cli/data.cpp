@@ -1,0 +1,269 @@
+// as2 data: fetches and checks MNIST, generates boards and tuples, renders images.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "as2/error.h"
+#include "cli/progress.h"
+#include "cli/verbs.h"
+#include "data/addition.h"
+#include "data/board_list.h"
+#include "data/mnist.h"
+#include "data/render.h"
+#include "data/sudoku.h"
+#include "files.h"
+
+namespace as2::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// What every subverb has.
+struct Common {
+  bool json = false;
+  bool quiet = false;
+  std::string out = "-";
+
+  void declare(CLI::App& command) {
+    command.add_flag("--json", json, "One JSON document about what was done on standard output");
+    command.add_flag("--quiet", quiet, "Say nothing but results and errors");
+  }
+  void declare_out(CLI::App& command) {
+    command.add_option("--out", out, "File to write; - is standard output")->capture_default_str();
+  }
+  // Before the work, so that a mistake costs no time.
+  void check() const {
+    if (json && out == "-") throw UsageError("--json needs --out FILE: both would go to standard output");
+  }
+  void write(const std::string& text) const {
+    if (out == "-") {
+      std::cout << text << std::flush;
+    } else {
+      write_file(out, text);
+    }
+  }
+  void tell(const std::string& text) const {
+    if (!quiet) std::cerr << text << '\n';
+  }
+  int finish(const Json& document, const std::string& sentence) const {
+    if (json) {
+      std::cout << document.dump() << '\n';
+    } else {
+      tell(sentence);
+    }
+    return kDone;
+  }
+};
+
+struct MnistArguments {
+  std::string dir;
+
+  void declare(CLI::App& command) {
+    command.add_option("--dir", dir, "Folder with MNIST's idx files; else $AS2_DATA, then the cache");
+  }
+  data::MnistFiles find(const Common& common, bool fetch = true) const {
+    return data::find_mnist({dir, fetch, [&](const std::string& text) { common.tell(text); }});
+  }
+};
+
+void declare_split(CLI::App& command, data::Split& split) {
+  command.add_option("--split", split, "Digits to use: train or test")
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, data::Split>{{"train", data::Split::kTrain}, {"test", data::Split::kTest}}))
+      ->required();
+}
+
+std::string name_of(data::Split split) {
+  return split == data::Split::kTrain ? "train" : "test";
+}
+
+Action declare_mnist(CLI::App& command) {
+  struct Options : Common {
+    MnistArguments mnist;
+    bool offline = false;
+  };
+  auto options = std::make_shared<Options>();
+  options->declare(command);
+  options->mnist.declare(command);
+  command.add_flag("--offline", options->offline, "Only look and check, never fetch");
+  command.footer("Fetched files go to --dir if given, else to the cache.");
+  return [options] {
+    const data::MnistFiles files = options->mnist.find(*options, !options->offline);
+    const data::Mnist mnist = data::read_mnist(files);
+    if (!options->json) {
+      std::cout << files.folder << ": MNIST, " << mnist.train.size() << " train and " << mnist.test.size()
+                << " test digits, checksums right\n";
+      return static_cast<int>(kDone);
+    }
+    return options->finish({{"folder", files.folder},
+                            {"files", files.paths},
+                            {"train", mnist.train.size()},
+                            {"test", mnist.test.size()}},
+                           "");
+  };
+}
+
+// `36` or `17-45`.
+void parse_clues(const std::string& text, data::GenerateOptions& options) {
+  const std::size_t dash = text.find('-');
+  const std::string low = text.substr(0, dash),
+                    high = dash == std::string::npos ? low : text.substr(dash + 1);
+  for (const std::string& number : {low, high}) {
+    if (number.empty() || number.size() > 3 || number.find_first_not_of("0123456789") != std::string::npos)
+      throw UsageError("--clues " + text + ": expected a number or a range like 17-45");
+  }
+  options.min_clues = std::stoi(low);
+  options.max_clues = std::stoi(high);
+}
+
+Action declare_sudoku(CLI::App& command) {
+  struct Options : Common {
+    data::GenerateOptions generate;
+    std::size_t count = 1000;
+    std::string clues = "36";
+    int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  };
+  auto options = std::make_shared<Options>();
+  options->declare(command);
+  options->declare_out(command);
+  command.add_option("--count", options->count, "Puzzles to make")->capture_default_str();
+  command.add_option("--clues", options->clues, "Clues a puzzle: a number or a range A-B")
+      ->capture_default_str();
+  command.add_option("--seed", options->generate.seed, "The same seed gives the same list on any machine")
+      ->capture_default_str();
+  command.add_option("--box", options->generate.box, "Side of a box: 2, 3 or 4 (4x4, 9x9, 16x16)")
+      ->check(CLI::Range(2, 4))
+      ->capture_default_str();
+  command.add_option("--threads", options->threads, "Threads")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  command.footer(
+      "Every puzzle has exactly one solution. Solved grids are random but not uniform; the clue count is "
+      "drawn\n"
+      "uniformly from the range, then clues are dug out while the solution stays unique; where digging "
+      "stops\n"
+      "short, the puzzle is kept if its count is in the range. 21 clues are rare on 9x9, 20 take seconds "
+      "each,\n"
+      "fewer are out of reach: take a public list. Writes `puzzle,solution` lines.");
+  return [options] {
+    options->check();
+    parse_clues(options->clues, options->generate);
+    Progress progress("puzzles", static_cast<std::int64_t>(options->count), options->quiet);
+    std::string text;
+    std::map<int, int> clues;
+    for (std::size_t first = 0; first < options->count;) {
+      const std::size_t chunk = std::min<std::size_t>(options->count - first, 256 * options->threads);
+      const auto boards = data::generate(options->generate, first, chunk, options->threads);
+      for (const data::Board& board : boards) ++clues[data::clue_count(board.puzzle)];
+      text += data::format_boards(boards);
+      first += chunk;
+      progress.advance(static_cast<std::int64_t>(chunk));
+    }
+    options->write(text);
+    Json histogram = Json::object();
+    for (const auto& [count, puzzles] : clues) histogram[std::to_string(count)] = puzzles;
+    return options->finish(
+        {{"out", options->out},
+         {"count", options->count},
+         {"seed", options->generate.seed},
+         {"box", options->generate.box},
+         {"clues", histogram}},
+        std::to_string(options->count) + " puzzles, seed " + std::to_string(options->generate.seed));
+  };
+}
+
+Action declare_render(CLI::App& command) {
+  struct Options : Common {
+    MnistArguments mnist;
+    std::string boards;
+    data::Split split = data::Split::kTest;
+    std::uint64_t seed = 0;
+  };
+  auto options = std::make_shared<Options>();
+  options->declare(command);
+  options->mnist.declare(command);
+  command.add_option("boards", options->boards, "List of boards, one a line, plain or gzipped")->required();
+  declare_split(command, options->split);
+  command.add_option("--seed", options->seed, "Which digit goes where")->capture_default_str();
+  command.add_option("--out", options->out, "Folder for board-00000.png, … and labels.jsonl")->required();
+  command.footer(
+      "A 9x9 board is 252x252 gray pixels: one 28x28 MNIST digit a clue, blank cells black, no lines.\n"
+      "labels.jsonl has a line a board; `images` holds the index of the digit in each cell, -1 for blanks.");
+  return [options] {
+    const auto boards = data::read_boards(options->boards);
+    const data::Mnist mnist = data::read_mnist(options->mnist.find(*options));
+    Progress progress("boards", static_cast<std::int64_t>(boards.size()), options->quiet);
+    data::render_boards(boards, mnist, options->split, options->seed, options->out,
+                        [&] { progress.advance(); });
+    return options->finish({{"out", options->out},
+                            {"count", boards.size()},
+                            {"split", name_of(options->split)},
+                            {"seed", options->seed}},
+                           options->out + ": " + std::to_string(boards.size()) + " boards, labels.jsonl");
+  };
+}
+
+Action declare_addition(CLI::App& command) {
+  struct Options : Common {
+    MnistArguments mnist;
+    int addends = 2;
+    std::size_t count = 30000;
+    data::Split split = data::Split::kTrain;
+    std::uint64_t seed = 0;
+  };
+  auto options = std::make_shared<Options>();
+  options->declare(command);
+  options->declare_out(command);
+  options->mnist.declare(command);
+  command.add_option("--n", options->addends, "Digits a tuple")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command.add_option("--count", options->count, "Tuples to make")->capture_default_str();
+  declare_split(command, options->split);
+  command.add_option("--seed", options->seed, "The same seed gives the same list on any machine")
+      ->capture_default_str();
+  command.footer(
+      "A line is the MNIST indices, then the sum; each index occurs at most once a pass over the split.");
+  return [options] {
+    options->check();
+    const data::Mnist mnist = data::read_mnist(options->mnist.find(*options));
+    const auto addition =
+        data::generate_addition(mnist.of(options->split), options->addends, options->count, options->seed);
+    options->write(data::format_addition(addition));
+    return options->finish(
+        {{"out", options->out},
+         {"count", addition.size()},
+         {"n", options->addends},
+         {"split", name_of(options->split)},
+         {"seed", options->seed}},
+        std::to_string(addition.size()) + " tuples of " + std::to_string(options->addends));
+  };
+}
+
+}  // namespace
+
+Action declare_data(CLI::App& command) {
+  command.require_subcommand(1);
+  auto actions = std::make_shared<std::vector<std::pair<CLI::App*, Action>>>();
+  const auto add = [&](const char* name, const char* summary, Action (*declare)(CLI::App&)) {
+    CLI::App* subverb = command.add_subcommand(name, summary);
+    actions->emplace_back(subverb, declare(*subverb));
+  };
+  add("mnist", "Finds MNIST, or fetches it, and checks it", declare_mnist);
+  add("sudoku", "Generates puzzles with exactly one solution", declare_sudoku);
+  add("render", "Draws boards with MNIST digits, as in the paper", declare_render);
+  add("addition", "Generates tuples of digits and their sums", declare_addition);
+  return [actions] {
+    for (const auto& [subverb, action] : *actions) {
+      if (subverb->parsed()) return action();
+    }
+    return static_cast<int>(kUsage);
+  };
+}
+
+}  // namespace as2::cli

@@ -1,0 +1,25 @@
+// How far a long job is: a bar on a terminal, nothing elsewhere.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace as2::cli {
+
+class Progress {
+ public:
+  // Says nothing if `quiet` or if standard error is not a terminal.
+  Progress(std::string what, std::int64_t total, bool quiet);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  void advance(std::int64_t by = 1);
+
+ private:
+  std::string what_;
+  std::int64_t total_, done_ = 0;
+  int shown_ = -1;  // percent on the screen
+  bool silent_;
+};
+
+}  // namespace as2::cli
