@@ -14,8 +14,9 @@ namespace as2::decode {
 using Beliefs = std::vector<double>;
 
 enum class Method { kMap, kGreedy };
-enum class Status { kOptimal, kSatisfied, kUnsatisfiable, kDeadEnd };
-const char* name_of(Status status);  // "optimal", "satisfied", "unsatisfiable", "dead_end"
+// kUnknown: a budget ran out before any assignment was found.
+enum class Status { kOptimal, kSatisfied, kUnsatisfiable, kDeadEnd, kUnknown };
+const char* name_of(Status status);  // "optimal", "satisfied", "unsatisfiable", "dead_end", "unknown"
 
 struct Pin {
   int position = 0;
@@ -74,7 +75,7 @@ class Decoder {
   Impl* impl_;
 };
 
-// A position read one way (argmax) and decoded another.
+// A position read one way (argmax) and decoded another. A position whose best symbols tie was not read.
 struct Change {
   int position = 0;
   int read = 0;

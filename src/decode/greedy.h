@@ -1,0 +1,13 @@
+// The paper's confidence-ordered greedy decoding.
+#pragma once
+
+#include "as2/decoder.h"
+#include "decode/state.h"
+
+namespace as2::decode {
+
+// Pins and evidence are committed first, then positions by falling confidence; kSatisfied or kDeadEnd.
+Decoded greedy(const compile::ConstraintProgram& program, State& state, const Beliefs& beliefs,
+               const DecodeOptions& options);
+
+}  // namespace as2::decode

@@ -1,0 +1,351 @@
+#include "decode/problem.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace as2::decode {
+namespace {
+
+using compile::ConstraintProgram;
+using compile::Group;
+using compile::GroupKind;
+using compile::Node;
+using compile::NodeKind;
+using compile::NodeRef;
+
+compile::ValueSet complement(const compile::ValueSet& set) {
+  constexpr std::int64_t kLow = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t kHigh = std::numeric_limits<std::int64_t>::max();
+  compile::ValueSet result;
+  std::int64_t next = kLow;
+  for (const auto& [low, high] : set.intervals) {
+    if (low > next) result.intervals.emplace_back(next, low - 1);
+    if (high == kHigh) return result;
+    next = high + 1;
+  }
+  result.intervals.emplace_back(next, kHigh);
+  return result;
+}
+
+// Nodes that some enabled group or an objective depends on.
+std::vector<char> needed_nodes(const ConstraintProgram& program, const std::vector<char>& enabled) {
+  std::vector<char> needed(program.nodes.size(), 0);
+  std::vector<int> stack;
+  const auto need = [&](const NodeRef& ref) {
+    if (ref.node >= 0 && !needed[ref.node]) {
+      needed[ref.node] = 1;
+      stack.push_back(ref.node);
+    }
+  };
+  for (std::size_t g = 0; g < program.groups.size(); ++g) {
+    if (!enabled.empty() && !enabled[g]) continue;
+    for (const auto& nogood : program.groups[g].deriveds) {
+      for (const NodeRef& ref : nogood.body) need(ref);
+    }
+  }
+  for (const auto& level : program.objectives) {
+    for (const auto& cost : level.costs) need(cost.condition);
+  }
+  while (!stack.empty()) {
+    const int node = stack.back();
+    stack.pop_back();
+    for (const NodeRef& ref : program.nodes[node].inputs) need(ref);
+  }
+  // A recursive component is kept or left out as a whole.
+  for (const auto& component : program.components) {
+    if (!component.recursive) continue;
+    const auto begin = needed.begin() + component.begin;
+    const auto end = needed.begin() + component.end;
+    if (std::find(begin, end, 1) == end) continue;
+    for (int node = component.begin; node < component.end; ++node) need({node, false});
+    while (!stack.empty()) {
+      const int node = stack.back();
+      stack.pop_back();
+      for (const NodeRef& ref : program.nodes[node].inputs) need(ref);
+    }
+  }
+  return needed;
+}
+
+}  // namespace
+
+void Table::push_row(const std::vector<int>& row) {
+  items.insert(items.end(), row.begin(), row.end());
+  begin.push_back(static_cast<int>(items.size()));
+}
+
+Table Table::transposed(int count) const {
+  Table result;
+  result.begin.assign(static_cast<std::size_t>(count) + 1, 0);
+  for (const int item : items) ++result.begin[item + 1];
+  for (int i = 0; i < count; ++i) result.begin[i + 1] += result.begin[i];
+  result.items.resize(items.size());
+  std::vector<int> next(result.begin.begin(), result.begin.end() - 1);
+  for (int row = 0; row < rows(); ++row) {
+    for (const int* item = first(row); item != last(row); ++item) result.items[next[*item]++] = row;
+  }
+  return result;
+}
+
+Problem::Problem(const ConstraintProgram& program, const std::vector<char>& enabled) {
+  value_begin.push_back(0);
+  word_begin.push_back(0);
+  for (const auto& position : program.positions) add_position(static_cast<int>(position.symbols.size()));
+  real = positions;
+  add_definitions(program, needed_nodes(program, enabled));
+  for (std::size_t g = 0; g < program.groups.size(); ++g) {
+    if (!enabled.empty() && !enabled[g]) continue;
+    const Group& group = program.groups[g];
+    if (group.kind == GroupKind::kExclusive) add_exclusive(group);
+    for (const auto& nogood : group.nogoods) {
+      std::vector<int> body;
+      for (const auto& set : nogood.literals) body.push_back(literal(set.position, set.symbols));
+      add_nogood(body);
+    }
+    for (const auto& nogood : group.deriveds) {
+      std::vector<int> body;
+      for (const NodeRef& ref : nogood.body) body.push_back(literal_of(ref));
+      add_nogood(body);
+    }
+    for (const auto& linear : group.linears) {
+      const auto& aggregate = program.aggregates[linear.aggregate];
+      LinearConstraint constraint{aggregate.positions, aggregate.values, linear.guard, linear.allowed};
+      for (auto& set : constraint.allowed) {
+        for (auto& [low, high] : set.intervals) {
+          // The constant moves to the other side; open ends stay open.
+          if (low != std::numeric_limits<std::int64_t>::min()) low -= aggregate.constant;
+          if (high != std::numeric_limits<std::int64_t>::max()) high -= aggregate.constant;
+        }
+      }
+      linears.push_back(std::move(constraint));
+    }
+  }
+  add_costs(program);
+
+  slots_of_literal = slots.transposed(literals());
+  exact_of_value = exact.transposed(values);
+  Table linear_positions;
+  for (const LinearConstraint& linear : linears) {
+    std::vector<int> row = linear.positions;
+    if (linear.guard >= 0) row.push_back(linear.guard);
+    linear_positions.push_row(row);
+  }
+  linears_of_position = linear_positions.transposed(positions);
+  Table component_positions;
+  for (const RecursiveComponent& component : components) {
+    std::vector<int> row;
+    for (const auto& member : component.members) {
+      row.push_back(member.position);
+      for (const int input : member.inputs) {
+        if (input >= 0) row.push_back(position_of_literal(input));
+      }
+    }
+    std::sort(row.begin(), row.end());
+    row.erase(std::unique(row.begin(), row.end()), row.end());
+    component_positions.push_row(row);
+  }
+  components_of_position = component_positions.transposed(positions);
+  Table wide;
+  for (const int position : wide_position) wide.push_row({position});
+  wide_of_position = wide.transposed(positions);
+}
+
+int Problem::add_position(int symbols) {
+  const int words = (symbols + 63) / 64;
+  for (int s = 0; s < symbols; ++s) {
+    position_of.push_back(positions);
+    value_word.push_back(word_begin.back() + s / 64);
+    value_bit.push_back(std::uint64_t{1} << (s % 64));
+  }
+  for (int w = 0; w < words; ++w) {
+    const int left = symbols - 64 * w;
+    full_domain.push_back(left >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << left) - 1);
+  }
+  value_begin.push_back(value_begin.back() + symbols);
+  word_begin.push_back(word_begin.back() + words);
+  return positions++;
+}
+
+void Problem::add_definitions(const ConstraintProgram& program, const std::vector<char>& needed) {
+  const auto is_set = [&](std::size_t n) { return program.nodes[n].kind == NodeKind::kSet; };
+  for (std::size_t n = 0; n < program.nodes.size(); ++n) {
+    if (needed[n] && !is_set(n)) add_position(2);
+  }
+  // Literals are numbered after the values, so every position exists before the first literal does.
+  values = value_begin.back();
+  node_literal_.assign(program.nodes.size(), -1);
+  int auxiliary = real;
+  for (std::size_t n = 0; n < program.nodes.size(); ++n) {
+    if (!needed[n]) continue;
+    const auto& set = program.nodes[n].set;
+    node_literal_[n] = is_set(n) ? literal(set.position, set.symbols) : value_begin[auxiliary++] + 1;
+  }
+  for (const auto& component : program.components) {
+    for (int n = component.begin; n < component.end; ++n) {
+      if (needed[n]) add_node(program, n);
+    }
+    if (component.recursive && needed[component.begin]) add_component(program, component);
+  }
+}
+
+bool Problem::literal_has(int literal, int value) const {
+  if (literal < values) return literal == value;
+  const int position = wide_position[literal - values];
+  if (position_of[value] != position) return false;
+  return (wide_words[literal - values][value_word[value] - word_begin[position]] & value_bit[value]) != 0;
+}
+
+std::vector<int> Problem::symbols_of(int literal) const {
+  const int position = position_of_literal(literal);
+  std::vector<int> symbols;
+  for (int v = value_begin[position]; v < value_begin[position + 1]; ++v) {
+    if (literal_has(literal, v)) symbols.push_back(v - value_begin[position]);
+  }
+  return symbols;
+}
+
+int Problem::literal(int position, std::vector<int> symbols) {
+  if (symbols.size() == 1) return value_begin[position] + symbols.front();
+  const auto [it, fresh] = wide_ids_.emplace(std::make_pair(position, symbols), literals());
+  if (fresh) {
+    std::vector<std::uint64_t> words(
+        static_cast<std::size_t>(word_begin[position + 1] - word_begin[position]), 0);
+    for (const int s : symbols) words[s / 64] |= std::uint64_t{1} << (s % 64);
+    wide_position.push_back(position);
+    wide_words.push_back(std::move(words));
+  }
+  return it->second;
+}
+
+int Problem::negation(int literal_id) {
+  const int position = position_of_literal(literal_id);
+  std::vector<int> symbols;
+  for (int v = value_begin[position]; v < value_begin[position + 1]; ++v) {
+    if (!literal_has(literal_id, v)) symbols.push_back(v - value_begin[position]);
+  }
+  return literal(position, std::move(symbols));
+}
+
+int Problem::literal_of(const NodeRef& ref) {
+  return ref.negated ? negation(node_literal_[ref.node]) : node_literal_[ref.node];
+}
+
+void Problem::add_nogood(const std::vector<int>& body) {
+  // Literals of one position are met; an empty set can never hold.
+  std::map<int, std::vector<int>> sets;
+  for (const int lit : body) {
+    const std::vector<int> symbols = symbols_of(lit);
+    if (symbols.empty()) return;
+    const auto [it, fresh] = sets.emplace(position_of_literal(lit), symbols);
+    if (fresh) continue;
+    std::vector<int> both;
+    std::set_intersection(it->second.begin(), it->second.end(), symbols.begin(), symbols.end(),
+                          std::back_inserter(both));
+    if (both.empty()) return;
+    it->second = std::move(both);
+  }
+  std::vector<int> met;
+  for (auto& [position, symbols] : sets) met.push_back(literal(position, std::move(symbols)));
+  if (met.empty()) impossible = true;
+  if (met.size() == 1) units.push_back(met.front());
+  if (met.size() > 1) nogoods.push_row(met);
+}
+
+// A group whose slots part the values of its positions and that has as many slots as positions uses every
+// slot: hidden singles follow. With fewer slots than positions it cannot hold at all.
+void Problem::add_exclusive(const Group& group) {
+  std::vector<int> covered;
+  bool single = true;
+  for (const auto& slot : group.slots) {
+    std::vector<int> members;
+    for (const auto& member : slot.members) members.push_back(literal(member.position, member.symbols));
+    for (const int member : members) single = single && member < values;
+    covered.insert(covered.end(), members.begin(), members.end());
+    if (members.size() > 1) slots.push_row(members);
+  }
+  if (!single) return;
+  std::size_t domain = 0;
+  for (const int position : group.positions) {
+    domain += static_cast<std::size_t>(value_begin[position + 1] - value_begin[position]);
+  }
+  std::sort(covered.begin(), covered.end());
+  const bool apart = std::adjacent_find(covered.begin(), covered.end()) == covered.end();
+  if (!apart || covered.size() != domain) return;
+  if (group.slots.size() < group.positions.size()) impossible = true;
+  if (group.slots.size() != group.positions.size()) return;
+  for (const auto& slot : group.slots) {
+    std::vector<int> row;
+    for (const auto& member : slot.members)
+      row.push_back(value_begin[member.position] + member.symbols.front());
+    exact.push_row(row);
+  }
+}
+
+void Problem::add_node(const ConstraintProgram& program, int index) {
+  const Node& node = program.nodes[index];
+  if (node.kind == NodeKind::kSet) return;
+  const int holds = node_literal_[index];
+  const int fails = holds - 1;
+  std::vector<int> inputs;
+  for (const NodeRef& ref : node.inputs) inputs.push_back(literal_of(ref));
+  if (node.kind == NodeKind::kBound) {
+    std::map<int, std::vector<std::int64_t>> weights;
+    for (std::size_t k = 0; k < inputs.size(); ++k) {
+      const int position = position_of_literal(inputs[k]);
+      auto& row = weights[position];
+      row.resize(static_cast<std::size_t>(value_begin[position + 1] - value_begin[position]), 0);
+      for (const int s : symbols_of(inputs[k])) row[s] += node.weights[k];
+    }
+    LinearConstraint constraint;
+    constraint.guard = position_of[holds];
+    constraint.allowed = {complement(node.allowed), node.allowed};
+    for (auto& [position, row] : weights) {
+      constraint.positions.push_back(position);
+      constraint.values.push_back(std::move(row));
+    }
+    linears.push_back(std::move(constraint));
+    return;
+  }
+  // Completion: the node's `weak` value follows from all inputs, its other one from any of them.
+  const bool conjunction = node.kind == NodeKind::kConjunction;
+  std::vector<int> all{conjunction ? fails : holds};
+  for (const int input : inputs) {
+    all.push_back(conjunction ? input : negation(input));
+    add_nogood({conjunction ? holds : fails, conjunction ? negation(input) : input});
+  }
+  add_nogood(all);
+}
+
+void Problem::add_component(const ConstraintProgram& program, const compile::Component& source) {
+  RecursiveComponent component;
+  std::map<int, int> member_of;
+  for (int n = source.begin; n < source.end; ++n) {
+    if (program.nodes[n].kind == NodeKind::kSet || program.nodes[n].kind == NodeKind::kBound) continue;
+    member_of.emplace(n, static_cast<int>(component.members.size()));
+    component.members.push_back(
+        {position_of[node_literal_[n]], program.nodes[n].kind == NodeKind::kConjunction, {}});
+  }
+  for (const auto& [n, index] : member_of) {
+    for (const NodeRef& ref : program.nodes[n].inputs) {
+      const auto inside = member_of.find(ref.node);
+      component.members[index].inputs.push_back(inside != member_of.end() ? ~inside->second
+                                                                          : literal_of(ref));
+    }
+  }
+  components.push_back(std::move(component));
+}
+
+void Problem::add_costs(const ConstraintProgram& program) {
+  constant_cost.assign(program.objectives.size(), 0);
+  for (std::size_t level = 0; level < program.objectives.size(); ++level) {
+    for (const auto& cost : program.objectives[level].costs) {
+      if (cost.condition.node < 0) {
+        constant_cost[level] += cost.weight;
+      } else {
+        costs.push_back({static_cast<int>(level), cost.weight, literal_of(cost.condition)});
+      }
+    }
+  }
+}
+
+}  // namespace as2::decode

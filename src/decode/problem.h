@@ -1,0 +1,115 @@
+// The decoder's own form of a compiled program: everything is an integer table over *values*.
+//
+// A value is one symbol of one position; values of a position are contiguous. A literal says "the position's
+// symbol lies in this set": ids below `values` are single values, those above are wider sets. Definitions
+// become Boolean auxiliary positions tied to their inputs by nogoods (Clark completion) and, for bounds, by a
+// linear constraint guarded by the node itself; objectives become losses of values. So the search knows only
+// four things: slots, nogoods, linear constraints, and the unfounded sets of recursive components.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "as2/constraint_program.h"
+
+namespace as2::decode {
+
+// Rows of integers in one array.
+struct Table {
+  std::vector<int> begin{0};
+  std::vector<int> items;
+
+  int rows() const { return static_cast<int>(begin.size()) - 1; }
+  const int* first(int row) const { return items.data() + begin[row]; }
+  const int* last(int row) const { return items.data() + begin[row + 1]; }
+  int size(int row) const { return begin[row + 1] - begin[row]; }
+  void push_row(const std::vector<int>& row);
+  // For each item in [0, count): the rows that hold it.
+  Table transposed(int count) const;
+};
+
+// Σ values[k][symbol of positions[k]] ∈ allowed[symbol of guard] (guard -1: allowed[0]).
+struct LinearConstraint {
+  std::vector<int> positions;
+  std::vector<std::vector<std::int64_t>> values;
+  int guard = -1;
+  std::vector<compile::ValueSet> allowed;
+};
+
+// A recursive component: its nodes are auxiliary positions; inputs are literals, members as ~index.
+struct RecursiveComponent {
+  struct Member {
+    int position = 0;
+    bool conjunction = false;
+    std::vector<int> inputs;
+  };
+  std::vector<Member> members;
+};
+
+struct CostLiteral {
+  int level = 0;
+  std::int64_t weight = 0;
+  int literal = 0;
+};
+
+class Problem {
+ public:
+  // `enabled`: per group of the program; empty means all. Definitions are always kept.
+  explicit Problem(const compile::ConstraintProgram& program, const std::vector<char>& enabled = {});
+
+  int real = 0;       // positions of the program; auxiliary ones follow
+  int positions = 0;  // all
+  int values = 0;
+  bool impossible = false;  // some group can never hold
+
+  std::vector<int> value_begin;            // per position, +1
+  std::vector<int> position_of;            // per value
+  std::vector<int> word_begin;             // per position, +1: its words in a domain bitset
+  std::vector<int> value_word;             // per value
+  std::vector<std::uint64_t> value_bit;    // per value
+  std::vector<std::uint64_t> full_domain;  // words
+
+  // Wide literals, numbered from `values`.
+  std::vector<int> wide_position;
+  std::vector<std::vector<std::uint64_t>> wide_words;
+  Table wide_of_position;
+
+  Table slots;  // literals of which at most one holds
+  Table slots_of_literal;
+  Table exact;  // values of which exactly one holds
+  Table exact_of_value;
+  Table nogoods;           // literals that do not all hold; two or more
+  std::vector<int> units;  // literals that do not hold
+  std::vector<LinearConstraint> linears;
+  Table linears_of_position;
+  std::vector<RecursiveComponent> components;
+  Table components_of_position;
+  std::vector<CostLiteral> costs;
+  std::vector<std::int64_t> constant_cost;  // per level
+
+  int literals() const { return values + static_cast<int>(wide_position.size()); }
+  int position_of_literal(int literal) const {
+    return literal < values ? position_of[literal] : wide_position[literal - values];
+  }
+  bool literal_has(int literal, int value) const;
+
+ private:
+  int add_position(int symbols);
+  int literal(int position, std::vector<int> symbols);
+  int negation(int literal);
+  int literal_of(const compile::NodeRef& ref);
+  void add_nogood(const std::vector<int>& literals);
+  void add_exclusive(const compile::Group& group);
+  void add_definitions(const compile::ConstraintProgram& program, const std::vector<char>& needed);
+  void add_node(const compile::ConstraintProgram& program, int node);
+  void add_component(const compile::ConstraintProgram& program, const compile::Component& component);
+  void add_costs(const compile::ConstraintProgram& program);
+  std::vector<int> symbols_of(int literal) const;
+
+  std::map<std::pair<int, std::vector<int>>, int> wide_ids_;
+  std::vector<int> node_literal_;
+};
+
+}  // namespace as2::decode

@@ -1,0 +1,99 @@
+#include "decode/scoring.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace as2::decode {
+namespace {
+
+// Losses of one belief a position: scale · (log best − log p), 0 where the position is uniform.
+void add_belief_losses(const Problem& problem, const Beliefs& beliefs, int stride, double scale,
+                       std::vector<std::int64_t>& row) {
+  for (int i = 0; i < problem.real; ++i) {
+    const int begin = problem.value_begin[i];
+    const int count = problem.value_begin[i + 1] - begin;
+    const double* p = beliefs.data() + static_cast<std::ptrdiff_t>(i) * stride;
+    double best = 0;
+    double least = p[0];
+    for (int s = 0; s < count; ++s) {
+      AS2_REQUIRE(p[s] >= 0 && std::isfinite(p[s]), "a belief is negative or not finite");
+      best = std::max(best, p[s]);
+      least = std::min(least, p[s]);
+    }
+    if (best == least) continue;
+    const double top = std::log(std::max(best, kFloor));
+    double last = -1;
+    std::int64_t loss = 0;
+    for (int s = 0; s < count; ++s) {
+      if (p[s] != last) {
+        last = p[s];
+        loss = std::llround((top - std::log(std::max(last, kFloor))) * scale);
+      }
+      row[begin + s] += loss;
+    }
+  }
+}
+
+void add_cost(const Problem& problem, int literal, std::int64_t loss, std::vector<std::int64_t>& row) {
+  const int position = problem.position_of_literal(literal);
+  for (int v = problem.value_begin[position]; v < problem.value_begin[position + 1]; ++v) {
+    if (problem.literal_has(literal, v)) row[v] += loss;
+  }
+}
+
+void bring_least_to_zero(const Problem& problem, std::vector<std::int64_t>& row) {
+  for (int i = 0; i < problem.positions; ++i) {
+    const auto begin = row.begin() + problem.value_begin[i];
+    const auto end = row.begin() + problem.value_begin[i + 1];
+    const std::int64_t least = *std::min_element(begin, end);
+    for (auto it = begin; it != end; ++it) *it -= least;
+  }
+}
+
+double weight_of(const DecodeOptions& options, int level) {
+  const auto index = static_cast<std::size_t>(level);
+  return index < options.objective_weights.size() ? options.objective_weights[index] : 1.0;
+}
+
+}  // namespace
+
+double fill_losses(const Problem& problem, const Beliefs& beliefs, int stride, const DecodeOptions& options,
+                   std::vector<std::vector<std::int64_t>>& losses) {
+  const std::size_t levels = options.objective_first ? problem.constant_cost.size() : 0;
+  losses.resize(levels + 1 + (options.guide ? 1 : 0));
+  for (auto& row : losses) row.assign(static_cast<std::size_t>(problem.values), 0);
+
+  // Sums must stay well inside 64 bits.
+  double range = -std::log(kFloor) * std::max(1, problem.real);
+  for (const CostLiteral& cost : problem.costs) {
+    range += std::abs(weight_of(options, cost.level) * static_cast<double>(cost.weight));
+  }
+  AS2_REQUIRE(std::isfinite(range), "an objective weight is not finite");
+  const double scale = std::exp2(std::min(40.0, 61.0 - std::ceil(std::log2(range))));
+
+  add_belief_losses(problem, beliefs, stride, scale, losses[levels]);
+  for (const CostLiteral& cost : problem.costs) {
+    if (options.objective_first) {
+      add_cost(problem, cost.literal, cost.weight, losses[cost.level]);
+    } else {
+      const double loss = weight_of(options, cost.level) * static_cast<double>(cost.weight) * scale;
+      add_cost(problem, cost.literal, std::llround(loss), losses[0]);
+    }
+  }
+  if (!problem.costs.empty()) {
+    for (auto& row : losses) bring_least_to_zero(problem, row);
+  }
+  if (options.guide) add_belief_losses(problem, *options.guide, stride, scale, losses.back());
+  return options.objective_first && levels > 0 ? 1.0 : scale;
+}
+
+double log_probability(const Beliefs& beliefs, int stride, const compile::Assignment& assignment) {
+  double sum = 0;
+  for (std::size_t i = 0; i < assignment.size(); ++i) {
+    const double p = beliefs[i * static_cast<std::size_t>(stride) + static_cast<std::size_t>(assignment[i])];
+    sum += std::log(std::max(p, kFloor));
+  }
+  return sum;
+}
+
+}  // namespace as2::decode

@@ -1,0 +1,179 @@
+// Branch and bound under a growing cap.
+//
+// Depth-first search alone would meet a misread clue badly: having trusted 36 near-certain readings, of which
+// one is wrong, it would try every alternative of the last ones first. So the loss is capped, as in iterative
+// deepening: first 0 (every position takes its best symbol, uniform ones stay open), then a little more than
+// the least loss the cap has refused, until the models asked for lie under it. Under a cap the bound removes
+// every symbol too dear, which fixes near-certain positions at the root. The last round dominates the cost.
+// Within a round: propagate, decide the most certain position (largest loss of its second-best symbol), among
+// uniform ones the one with fewest symbols left; on a conflict jump back to the deepest decision it involves.
+#include "decode/search.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace as2::decode {
+namespace {
+
+constexpr std::int64_t kNoCap = std::numeric_limits<std::int64_t>::max() - 1;
+constexpr std::int64_t kCheckEvery = 64;   // nodes between looks at the clock
+constexpr std::int64_t kDearRound = 2000;  // nodes after which the cap doubles
+
+}  // namespace
+
+SearchResult Search::run(const std::vector<std::vector<std::int64_t>>& given, const std::vector<Pin>& pins,
+                         int models, const Limits& limits) {
+  result_ = {};
+  limits_ = limits;
+  models_ = static_cast<std::size_t>(models);
+  abandoned_ = false;
+  for (cap_ = 0;;) {
+    result_.found.clear();
+    const std::int64_t before = result_.nodes;
+    if (!start(given, pins, cap_)) return result_;
+    explore();
+    if (abandoned_) {
+      abandoned_ = false;
+      cap_ = kNoCap;
+      continue;
+    }
+    const std::int64_t refused = state_.least_refused();
+    if (!result_.complete || result_.found.size() == models_ || refused > kNoCap || cap_ == kNoCap) break;
+    result_.bound = refused;
+    cap_ = refused + (result_.nodes - before > kDearRound ? refused : refused / 3);
+  }
+  if (result_.complete && !result_.found.empty()) result_.bound = result_.found.front().loss[0];
+  return result_;
+}
+
+bool Search::start(const std::vector<std::vector<std::int64_t>>& given, const std::vector<Pin>& pins,
+                   std::int64_t cap) {
+  if (!state_.consistent()) return false;
+  state_.reset();
+  const Problem& p = state_.problem();
+  for (const Pin& pin : pins) {
+    if (!state_.fix(p.value_begin[pin.position] + pin.symbol, 0)) return false;
+  }
+  state_.set_losses(given);
+  std::vector<std::int64_t> cutoff(given.size(), std::numeric_limits<std::int64_t>::min());
+  cutoff[0] = cap + 1;
+  state_.set_cutoff(cutoff);
+  return true;
+}
+
+void Search::explore() {
+  if (!state_.propagate()) return;
+  for (;;) {
+    const int value = choose();
+    if (value < 0) {
+      record();
+      if (!resolve()) return;
+      continue;
+    }
+    if (out_of_budget()) return;
+    ++result_.nodes;
+    state_.decide(value);
+    if (!state_.propagate() && !resolve()) return;
+  }
+}
+
+// Undoes the deepest decision of the conflict and follows from its refutation; false: no decision is left.
+bool Search::resolve() {
+  for (;;) {
+    const int level = state_.deepest_conflict_level();
+    if (level == 0) return false;
+    const int value = state_.decision(level);
+    state_.backtrack(level - 1);
+    if (state_.remove(value, state_.reason_without(level)) && state_.propagate()) return true;
+  }
+}
+
+// Every position is fixed: keeps the model and makes it a conflict, so that the search goes on.
+void Search::record() {
+  const Problem& p = state_.problem();
+  Found model;
+  model.loss = state_.bound();
+  model.assignment.resize(static_cast<std::size_t>(p.real));
+  for (int i = 0; i < p.real; ++i) model.assignment[i] = state_.first_value(i) - p.value_begin[i];
+  auto& found = result_.found;
+  const auto place = std::upper_bound(found.begin(), found.end(), model,
+                                      [](const Found& a, const Found& b) { return a.loss < b.loss; });
+  found.insert(place, std::move(model));
+  if (found.size() > models_) found.pop_back();
+  state_.conflict_with_all();
+  if (found.size() < models_) return;
+  state_.set_cutoff(found.back().loss);
+  if (state_.bound() >= found.back().loss) state_.conflict_with_bound();
+}
+
+int Search::choose() const {
+  const Problem& p = state_.problem();
+  std::int64_t most_regret = 0;
+  int certain = -1;
+  int least_size = std::numeric_limits<int>::max();
+  int smallest = -1;
+  for (int i = 0; i < p.real; ++i) {
+    const int size = state_.size(i);
+    if (size == 1) continue;
+    if (state_.costed(i)) {
+      std::int64_t first = std::numeric_limits<std::int64_t>::max();
+      std::int64_t second = first;
+      for (int v = state_.first_value(i); v >= 0; v = state_.next_value(i, v)) {
+        const std::int64_t loss = state_.loss(0, v);
+        second = std::min(second, std::max(first, loss));
+        first = std::min(first, loss);
+      }
+      if (second - first > most_regret) {
+        most_regret = second - first;
+        certain = i;
+      }
+    }
+    if (size < least_size) {
+      least_size = size;
+      smallest = i;
+    }
+  }
+  if (certain < 0 && smallest < 0) return -1;
+  if (certain < 0 && least_size > 2) {
+    for (int e = 0; e < p.exact.rows(); ++e) {
+      if (state_.open(e) != 2) continue;
+      for (const int* v = p.exact.first(e); v != p.exact.last(e); ++v) {
+        if (state_.has(*v)) return *v;
+      }
+    }
+  }
+  const int position = certain >= 0 ? certain : smallest;
+  int best = state_.first_value(position);
+  if (!state_.costed(position)) return best;
+  for (int v = state_.next_value(position, best); v >= 0; v = state_.next_value(position, v)) {
+    for (int c = 0; c < state_.criteria(); ++c) {
+      if (state_.loss(c, v) == state_.loss(c, best)) continue;
+      if (state_.loss(c, v) < state_.loss(c, best)) best = v;
+      break;
+    }
+  }
+  return best;
+}
+
+// With a budget and nothing found, half of it goes to capped rounds and half to finding any answer at all.
+bool Search::out_of_budget() {
+  const bool looking = result_.found.empty() && cap_ != kNoCap;
+  if (limits_.nodes > 0 && result_.nodes >= (looking ? limits_.nodes / 2 : limits_.nodes)) {
+    (looking ? abandoned_ : result_.complete) = looking;
+    return true;
+  }
+  if (limits_.timed && result_.nodes % kCheckEvery == 0) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now >= limits_.deadline) {
+      result_.complete = false;
+      return true;
+    }
+    if (looking && now >= limits_.halfway) {
+      abandoned_ = true;
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace as2::decode

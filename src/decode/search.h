@@ -1,0 +1,61 @@
+// Exact search for the K assignments of least loss.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+#include "as2/decoder.h"
+#include "decode/state.h"
+
+namespace as2::decode {
+
+struct Limits {
+  std::int64_t nodes = 0;  // 0: none
+  bool timed = false;
+  std::chrono::steady_clock::time_point halfway;  // capped rounds without an answer end here
+  std::chrono::steady_clock::time_point deadline;
+};
+
+struct Found {
+  compile::Assignment assignment;
+  std::vector<std::int64_t> loss;  // per criterion
+};
+
+struct SearchResult {
+  std::vector<Found> found;  // best first
+  bool complete = true;      // nothing better exists; false: a limit was met
+  std::int64_t bound = 0;    // no assignment has less of the first criterion
+  std::int64_t nodes = 0;
+};
+
+// A workspace for one thread; everything it needs is allocated before the first node.
+class Search {
+ public:
+  explicit Search(const Problem& problem) : state_(problem) {}
+
+  // `losses`: per criterion, a loss per value; the least of each position is 0.
+  SearchResult run(const std::vector<std::vector<std::int64_t>>& losses, const std::vector<Pin>& pins,
+                   int models, const Limits& limits);
+  State& state() { return state_; }
+
+  std::vector<std::vector<std::int64_t>> losses;  // kept between runs for the caller to fill
+
+ private:
+  bool start(const std::vector<std::vector<std::int64_t>>& losses, const std::vector<Pin>& pins,
+             std::int64_t cap);
+  void explore();
+  bool resolve();
+  void record();
+  int choose() const;
+  bool out_of_budget();
+
+  State state_;
+  SearchResult result_;
+  Limits limits_;
+  std::size_t models_ = 1;
+  std::int64_t cap_ = 0;
+  bool abandoned_ = false;  // the cap was given up for want of budget
+};
+
+}  // namespace as2::decode
