@@ -30,12 +30,8 @@ compile::ValueSet complement(const compile::ValueSet& set) {
 // Nodes that some enabled group or an objective depends on.
 std::vector<char> needed_nodes(const ConstraintProgram& program, const std::vector<char>& enabled) {
   std::vector<char> needed(program.nodes.size(), 0);
-  std::vector<int> stack;
   const auto need = [&](const NodeRef& ref) {
-    if (ref.node >= 0 && !needed[ref.node]) {
-      needed[ref.node] = 1;
-      stack.push_back(ref.node);
-    }
+    if (ref.node >= 0) needed[ref.node] = 1;
   };
   for (std::size_t g = 0; g < program.groups.size(); ++g) {
     if (!enabled.empty() && !enabled[g]) continue;
@@ -46,21 +42,13 @@ std::vector<char> needed_nodes(const ConstraintProgram& program, const std::vect
   for (const auto& level : program.objectives) {
     for (const auto& cost : level.costs) need(cost.condition);
   }
-  while (!stack.empty()) {
-    const int node = stack.back();
-    stack.pop_back();
-    for (const NodeRef& ref : program.nodes[node].inputs) need(ref);
-  }
-  // A recursive component is kept or left out as a whole.
-  for (const auto& component : program.components) {
-    if (!component.recursive) continue;
-    const auto begin = needed.begin() + component.begin;
-    const auto end = needed.begin() + component.end;
-    if (std::find(begin, end, 1) == end) continue;
-    for (int node = component.begin; node < component.end; ++node) need({node, false});
-    while (!stack.empty()) {
-      const int node = stack.back();
-      stack.pop_back();
+  // Inputs stand in earlier components; a recursive component is kept or left out as a whole.
+  for (auto component = program.components.rbegin(); component != program.components.rend(); ++component) {
+    const auto begin = needed.begin() + component->begin;
+    const auto end = needed.begin() + component->end;
+    if (component->recursive && std::find(begin, end, 1) != end) std::fill(begin, end, 1);
+    for (int node = component->end - 1; node >= component->begin; --node) {
+      if (!needed[node]) continue;
       for (const NodeRef& ref : program.nodes[node].inputs) need(ref);
     }
   }
