@@ -31,6 +31,10 @@ class SoftTp {
   std::int64_t families() const;  // families of the program, those without groups included
   std::int64_t residual_terms() const;
 
+  // Copies the index tables to the device and precision of `like`, which otherwise happens at first use: call
+  // it before capturing a CUDA graph. Any thread may.
+  void prepare(const at::Tensor& like) const;
+
   // [positions, symbols], bool, on the device of `like`: true inside a domain.
   at::Tensor mask(const at::Tensor& like) const;
   // [batch, families, positions, symbols]: the factor without p itself, mean over the family's terms at

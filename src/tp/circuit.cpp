@@ -1,0 +1,367 @@
+#include "tp/circuit.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace as2::tp {
+
+using compile::NodeKind;
+using compile::NodeRef;
+
+torch::Tensor Circuit::evaluate(const torch::Tensor& input) const {
+  torch::Tensor values = input;
+  for (const CircuitLevel& level : levels) {
+    std::vector<torch::Tensor> parts{values};
+    if (!level.recursion.empty()) {
+      const References& conjunctions = level.recursion.conjunctions;
+      const References& disjunctions = level.recursion.disjunctions;
+      const std::int64_t batch = values.size(0);
+      torch::Tensor both = torch::zeros({batch, conjunctions.rows}, values.options());
+      torch::Tensor some = torch::zeros({batch, disjunctions.rows}, values.options());
+      for (std::int64_t round = 0; round < level.recursion.rounds; ++round) {
+        const torch::Tensor both_before = both, some_before = some;
+        both = product(conjunctions.read(torch::cat({values, both, some}, 1)));
+        some = disjunctions.read(torch::cat({values, both, some}, 1)).amax(-1);
+        // The host may look at the values only where that does not stop a stream.
+        if (values.is_cpu() && torch::equal(both, both_before) && torch::equal(some, some_before)) break;
+      }
+      parts.push_back(both);
+      parts.push_back(some);
+    }
+    for (const References& factors : level.products) parts.push_back(product(factors.read(values)));
+    for (const Bounds& bounds : level.bounds) {
+      const Chains& chains = bounds.chains;
+      const torch::Tensor inputs =
+          chains.inputs.read(values).view({values.size(0), chains.rows, chains.members, chains.classes});
+      parts.push_back((prefixes(chains, inputs, kReal).back() * bounds.allowed).sum(-1));
+    }
+    values = torch::cat(parts, 1);
+  }
+  return values;
+}
+
+void Circuit::move(torch::Device device, torch::ScalarType type) {
+  for (CircuitLevel& level : levels) {
+    level.recursion.conjunctions = level.recursion.conjunctions.to(device, type);
+    level.recursion.disjunctions = level.recursion.disjunctions.to(device, type);
+    for (References& factors : level.products) factors = factors.to(device, type);
+    for (Bounds& bounds : level.bounds) {
+      bounds.chains.move(device, type);
+      bounds.allowed = bounds.allowed.to(device, type);
+    }
+  }
+}
+
+CircuitBuilder::CircuitBuilder(const compile::ConstraintProgram& program, Reference zero, Reference one,
+                               std::function<Reference(const compile::SetLiteral&)> set_reference)
+    : program_(program), zero_(zero), one_(one), set_reference_(std::move(set_reference)) {
+  const std::size_t words = (program.positions.size() + 63) / 64;
+  support_.assign(program.nodes.size(), std::vector<std::uint64_t>(words));
+  component_of_.assign(program.nodes.size(), -1);
+  for (std::size_t c = 0; c < program.components.size(); ++c) {
+    const compile::Component& component = program.components[c];
+    // Members of a recursive component share what any of them depends on.
+    for (int pass = 0; pass < (component.recursive ? 2 : 1); ++pass) {
+      for (int node = component.begin; node < component.end; ++node) {
+        component_of_[node] = static_cast<int>(c);
+        auto& bits = support_[node];
+        if (pass == 1) {
+          bits = support_[component.begin];
+          continue;
+        }
+        const compile::Node& source = program.nodes[node];
+        if (source.kind == NodeKind::kSet)
+          bits[source.set.position / 64] |= std::uint64_t{1} << source.set.position % 64;
+        for (const NodeRef& in : source.inputs) {
+          for (std::size_t w = 0; w < words; ++w) bits[w] |= support_[in.node][w];
+        }
+        if (component.recursive) {
+          for (std::size_t w = 0; w < words; ++w) support_[component.begin][w] |= bits[w];
+        }
+      }
+    }
+  }
+}
+
+std::vector<int> CircuitBuilder::support(const std::vector<NodeRef>& nodes) const {
+  std::vector<int> positions;
+  for (int position = 0; position < static_cast<int>(program_.positions.size()); ++position) {
+    const bool any = std::any_of(nodes.begin(), nodes.end(),
+                                 [&](const NodeRef& node) { return depends(node.node, position); });
+    if (any) positions.push_back(position);
+  }
+  return positions;
+}
+
+bool CircuitBuilder::depends(int node, int position) const {
+  return support_[node][position / 64] >> position % 64 & 1;
+}
+
+int CircuitBuilder::level_of(const std::vector<Reference>& inputs) const {
+  int level = 0;
+  for (const Reference& in : inputs) {
+    if (in.index < 0) level = std::max(level, entries_[-1 - in.index].level + 1);
+  }
+  return level;
+}
+
+Reference CircuitBuilder::negated(Reference reference) const {
+  if (reference == zero_) return one_;
+  if (reference == one_) return zero_;
+  return {reference.index, !reference.complement};
+}
+
+Reference CircuitBuilder::shared(std::vector<std::int64_t> key, Entry entry) {
+  const auto [known, fresh] = known_.emplace(std::move(key), Reference{});
+  if (fresh) {
+    entry.level = level_of(entry.inputs);
+    entries_.push_back(std::move(entry));
+    known->second = {-static_cast<std::int64_t>(entries_.size())};
+  }
+  return known->second;
+}
+
+Reference CircuitBuilder::product_of(std::vector<Reference> inputs) {
+  if (std::find(inputs.begin(), inputs.end(), zero_) != inputs.end()) return zero_;
+  inputs.erase(std::remove(inputs.begin(), inputs.end(), one_), inputs.end());
+  if (inputs.empty()) return one_;
+  if (inputs.size() == 1) return inputs.front();
+  std::sort(inputs.begin(), inputs.end());
+  std::vector<std::int64_t> key{0};
+  for (const Reference& in : inputs) key.insert(key.end(), {in.index, in.complement});
+  Entry entry;
+  entry.inputs = std::move(inputs);
+  return shared(std::move(key), std::move(entry));
+}
+
+Reference CircuitBuilder::bound_of(const compile::Node& node, const std::vector<Reference>& inputs) {
+  Entry entry;
+  entry.form = Form::kBound;
+  entry.allowed = &node.allowed;
+  std::vector<std::int64_t> key{1};
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    if (inputs[k] == one_) entry.constant += node.weights[k];
+    if (inputs[k] == one_ || inputs[k] == zero_ || node.weights[k] == 0) continue;
+    entry.inputs.push_back(inputs[k]);
+    entry.weights.push_back(node.weights[k]);
+    key.insert(key.end(), {inputs[k].index, inputs[k].complement, node.weights[k]});
+  }
+  if (entry.inputs.empty()) return node.allowed.contains(entry.constant) ? one_ : zero_;
+  key.push_back(entry.constant);
+  for (const auto& [low, high] : node.allowed.intervals) key.insert(key.end(), {low, high});
+  return shared(std::move(key), std::move(entry));
+}
+
+std::unordered_map<int, Reference>& CircuitBuilder::cache(int node, Clamp clamp) {
+  return clamp.position >= 0 && depends(node, clamp.position) ? clamped_ : base_;
+}
+
+const compile::Component* CircuitBuilder::recursive_component(int node) const {
+  const int index = component_of_[node];
+  return index >= 0 && program_.components[index].recursive ? &program_.components[index] : nullptr;
+}
+
+Reference CircuitBuilder::value(NodeRef node, Clamp clamp) {
+  const Reference reference = value(node.node, clamp);
+  return node.negated ? negated(reference) : reference;
+}
+
+Reference CircuitBuilder::value(int wanted, Clamp clamp) {
+  std::vector<int> pending{wanted};
+  while (!pending.empty()) {
+    const int node = pending.back();
+    if (cache(node, clamp).count(node)) {
+      pending.pop_back();
+      continue;
+    }
+    const compile::Component* component = recursive_component(node);
+    const std::size_t before = pending.size();
+    for (int member = component ? component->begin : node; member < (component ? component->end : node + 1);
+         ++member) {
+      for (const NodeRef& in : program_.nodes[member].inputs) {
+        const bool inside = component && in.node >= component->begin && in.node < component->end;
+        if (!inside && !cache(in.node, clamp).count(in.node)) pending.push_back(in.node);
+      }
+    }
+    if (pending.size() > before) continue;
+    if (component) {
+      expand_recursive(*component, clamp);
+    } else {
+      expand(node, clamp);
+    }
+  }
+  return cache(wanted, clamp).at(wanted);
+}
+
+void CircuitBuilder::expand(int index, Clamp clamp) {
+  const compile::Node& node = program_.nodes[index];
+  auto& known = cache(index, clamp);
+  if (node.kind == NodeKind::kSet) {
+    if (node.set.position == clamp.position) {
+      const auto& symbols = node.set.symbols;
+      known[index] = std::binary_search(symbols.begin(), symbols.end(), clamp.symbol) ? one_ : zero_;
+    } else {
+      known[index] = set_reference_(node.set);
+    }
+    return;
+  }
+  std::vector<Reference> inputs;
+  for (const NodeRef& in : node.inputs) {
+    const Reference reference = cache(in.node, clamp).at(in.node);
+    const bool negate = in.negated != (node.kind == NodeKind::kDisjunction);
+    inputs.push_back(negate ? negated(reference) : reference);
+  }
+  switch (node.kind) {
+    case NodeKind::kConjunction:
+      known[index] = product_of(std::move(inputs));
+      break;
+    case NodeKind::kDisjunction:
+      known[index] = negated(product_of(std::move(inputs)));
+      break;
+    default:
+      known[index] = bound_of(node, inputs);
+  }
+}
+
+void CircuitBuilder::expand_recursive(const compile::Component& component, Clamp clamp) {
+  // Members outside what the clamp can reach share the unclamped component: then all of them are outside.
+  auto& known = cache(component.begin, clamp);
+  const std::int64_t first = static_cast<std::int64_t>(entries_.size());
+  const int size = component.end - component.begin;
+  std::vector<Entry> members;
+  std::vector<Reference> outside;
+  std::vector<std::int64_t> key{2, size};
+  for (int index = component.begin; index < component.end; ++index) {
+    const compile::Node& node = program_.nodes[index];
+    Entry member;
+    member.form = node.kind == NodeKind::kDisjunction ? Form::kDisjunctionMember : Form::kConjunctionMember;
+    member.component_size = size;
+    key.insert(key.end(),
+               {static_cast<std::int64_t>(node.kind), static_cast<std::int64_t>(node.inputs.size())});
+    const auto add_outside = [&](Reference reference) {
+      member.inputs.push_back(reference);
+      outside.push_back(reference);
+      key.insert(key.end(), {reference.index, reference.complement});
+    };
+    if (node.kind == NodeKind::kSet) {  // a conjunction of one outside value
+      expand(index, clamp);
+      add_outside(known.at(index));
+    }
+    for (const NodeRef& in : node.inputs) {
+      if (in.node < component.begin || in.node >= component.end) {
+        add_outside(value(in, clamp));
+        continue;
+      }
+      member.inputs.push_back({-1 - (first + in.node - component.begin)});
+      key.insert(key.end(), {in.node - component.begin, 2});
+    }
+    members.push_back(std::move(member));
+  }
+  const auto [shared_first, fresh] = known_.emplace(std::move(key), Reference{-1 - first});
+  if (fresh) {
+    const int level = level_of(outside);
+    for (Entry& member : members) {
+      member.level = level;
+      entries_.push_back(std::move(member));
+    }
+  }
+  for (int index = component.begin; index < component.end; ++index) {
+    known[index] = {shared_first->second.index - (index - component.begin)};
+  }
+}
+
+Reference CircuitBuilder::conjunction(const std::vector<NodeRef>& nodes, Clamp clamp) {
+  if (clamp.position != current_.position || clamp.symbol != current_.symbol) {
+    clamped_.clear();
+    current_ = clamp;
+  }
+  std::vector<Reference> inputs;
+  for (const NodeRef& node : nodes) inputs.push_back(value(node, clamp));
+  return product_of(std::move(inputs));
+}
+
+Reference CircuitBuilder::placed(Reference reference) const {
+  return reference.index < 0 ? Reference{place_[-1 - reference.index], reference.complement} : reference;
+}
+
+Circuit CircuitBuilder::layout(std::int64_t first) {
+  Circuit circuit;
+  place_.assign(entries_.size(), 0);
+  std::map<int, std::vector<int>> by_level;
+  for (std::size_t e = 0; e < entries_.size(); ++e)
+    by_level[entries_[e].level].push_back(static_cast<int>(e));
+  for (const auto& [number, members] : by_level) {
+    CircuitLevel level;
+    std::vector<int> conjunctions, disjunctions;
+    std::map<std::int64_t, std::vector<int>> products;
+    std::map<std::vector<std::int64_t>, std::vector<int>> bounds;
+    const auto chain_of = [&](const Entry& entry) {
+      ChainSpec spec;
+      spec.constant = entry.constant;
+      for (std::size_t k = 0; k < entry.inputs.size(); ++k) {
+        const Reference in = placed(entry.inputs[k]);
+        spec.members.push_back({{0, {in.index, !in.complement}}, {entry.weights[k], in}});
+      }
+      return spec;
+    };
+    for (const int e : members) {
+      const Entry& entry = entries_[e];
+      const std::int64_t width = static_cast<std::int64_t>(entry.inputs.size());
+      if (entry.form == Form::kConjunctionMember) conjunctions.push_back(e);
+      if (entry.form == Form::kDisjunctionMember) disjunctions.push_back(e);
+      if (entry.form == Form::kProduct) products[size_class(width)].push_back(e);
+      if (entry.form == Form::kBound) {
+        const auto states = static_cast<std::int64_t>(reachable_sums(chain_of(entry)).back().size());
+        bounds[{size_class(width), size_class(states)}].push_back(e);
+      }
+    }
+    const auto place = [&](const std::vector<int>& group) {
+      for (const int e : group) place_[e] = first++;
+    };
+    const auto table = [&](const std::vector<int>& group, Reference padding) {
+      std::vector<std::vector<Reference>> rows;
+      for (const int e : group) {
+        rows.emplace_back();
+        for (const Reference& in : entries_[e].inputs) rows.back().push_back(placed(in));
+      }
+      return References::of(rows, padding);
+    };
+    place(conjunctions);
+    place(disjunctions);
+    if (!conjunctions.empty() || !disjunctions.empty()) {
+      level.recursion.conjunctions = table(conjunctions, one_);
+      level.recursion.disjunctions = table(disjunctions, zero_);
+      for (const auto* group : {&conjunctions, &disjunctions}) {
+        for (const int e : *group) {
+          level.recursion.rounds = std::max<std::int64_t>(level.recursion.rounds, entries_[e].component_size);
+        }
+      }
+    }
+    for (const auto& [width, group] : products) {
+      level.products.push_back(table(group, one_));
+      place(group);
+    }
+    for (const auto& [size, group] : bounds) {
+      Bounds table_of_bounds;
+      std::vector<ChainSpec> specs;
+      for (const int e : group) specs.push_back(chain_of(entries_[e]));
+      table_of_bounds.chains = Chains::of(specs, zero_, one_);
+      const std::int64_t states = table_of_bounds.chains.states.back();
+      table_of_bounds.allowed =
+          torch::zeros({static_cast<std::int64_t>(group.size()), states}, torch::kFloat64);
+      auto allowed = table_of_bounds.allowed.accessor<double, 2>();
+      for (std::size_t row = 0; row < group.size(); ++row) {
+        const auto& sums = table_of_bounds.chains.sums[row];
+        for (std::size_t state = 0; state < sums.size(); ++state) {
+          allowed[row][state] = entries_[group[row]].allowed->contains(sums[state]) ? 1 : 0;
+        }
+      }
+      level.bounds.push_back(std::move(table_of_bounds));
+      place(group);
+    }
+    circuit.levels.push_back(std::move(level));
+  }
+  return circuit;
+}
+
+}  // namespace as2::tp

@@ -1,0 +1,70 @@
+// A ConstraintProgram as index tables: everything the tensor form needs, built once per program and copied
+// once per device.
+//
+// A *unit* is one leave-one-out factor: of one member of a slot, one value of one member of a linear
+// constraint, one literal of a nogood, one clamp of a derived constraint. A *term* (the paper's residual
+// term) says that a unit applies at one (position, symbol); symbols of one set literal share their unit.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "as2/constraint_program.h"
+#include "tp/chains.h"
+#include "tp/circuit.h"
+#include "tp/references.h"
+
+namespace as2::tp {
+
+// Terms of one kind of group. Cell = position · symbols + symbol.
+struct Terms {
+  torch::Tensor unit;           // [terms] int64
+  torch::Tensor cell;           // [terms] int64
+  torch::Tensor family_cell;    // [terms] int64: family · cells + cell
+  torch::Tensor family_weight;  // [terms]: 1 / terms of its family at its cell
+  torch::Tensor group_weight;   // [terms]: 1 / (terms of its group at its cell · groups at its position)
+  std::int64_t count = 0;
+};
+
+// Units of one kind of group come from one or more of these, in this order.
+struct ExclusivePart {
+  std::vector<References> slots;  // members, by size
+  Terms terms;
+};
+
+struct LinearPart {
+  std::vector<Linears> linears;
+  Terms terms;
+  torch::Tensor order;  // [linear constraints]: where the i-th of the program stands among the tables' rows
+};
+
+struct OtherPart {
+  std::vector<References> nogoods;  // literals, by size
+  References violated;              // [derived units, 1]: P(violated | clamp), from the circuit's values
+  Terms terms;                      // unit 0 is the constant 0, of instances that are always violated
+};
+
+struct Tables {
+  std::int64_t positions = 0, symbols = 0, families = 0, levels = 0;
+  Reference zero, one;
+  torch::Tensor mask;  // [positions, symbols] bool
+  References sums;     // set literals of several symbols
+  Circuit circuit;
+  ExclusivePart exclusive;
+  LinearPart linear;
+  OtherPart other;
+  torch::Tensor family_base;  // [families · cells]: 1 where a family has no term inside the domain
+  torch::Tensor group_base;   // [cells]: share of the position's groups without a term at the cell
+  References costs;           // [costs, 1]
+  torch::Tensor cost_weight;  // [costs]
+  torch::Tensor cost_level;   // [costs] int64
+
+  std::int64_t cells() const { return positions * symbols; }
+  std::int64_t term_count() const { return exclusive.terms.count + linear.terms.count + other.terms.count; }
+  static Tables of(const compile::ConstraintProgram& program);
+  Tables to(torch::Device device, torch::ScalarType type) const;
+};
+
+}  // namespace as2::tp
