@@ -1,9 +1,9 @@
 // What a compiled program says about one total assignment, by the definitions in constraint_program.h:
 // plain loops, no state, nothing shared with the decoder.
 #include <algorithm>
-#include <set>
 
 #include "as2/constraint_program.h"
+#include "compile/support.h"
 
 namespace as2::compile {
 namespace {
@@ -80,23 +80,6 @@ std::int64_t all_symbols(const ConstraintProgram& program) {
   return total;
 }
 
-// Positions the nodes depend on, directly or through other nodes.
-std::set<int> support(const ConstraintProgram& program, const std::vector<NodeRef>& body) {
-  std::set<int> positions;
-  std::set<int> seen;
-  std::vector<int> open;
-  for (const NodeRef& ref : body) open.push_back(ref.node);
-  while (!open.empty()) {
-    const int index = open.back();
-    open.pop_back();
-    if (!seen.insert(index).second) continue;
-    const Node& node = program.nodes[index];
-    if (node.kind == NodeKind::kSet) positions.insert(node.set.position);
-    for (const NodeRef& ref : node.inputs) open.push_back(ref.node);
-  }
-  return positions;
-}
-
 std::int64_t terms_of(const ConstraintProgram& program, const std::vector<SetLiteral>& literals) {
   std::int64_t terms = 0;
   for (const SetLiteral& literal : literals) terms += static_cast<std::int64_t>(literal.symbols.size());
@@ -153,8 +136,10 @@ std::int64_t residual_terms(const ConstraintProgram& program, const Group& group
       terms += domain_size(program, position);
     if (linear.guard >= 0) terms += domain_size(program, linear.guard);
   }
+  if (group.deriveds.empty()) return terms;
+  SupportFinder finder(program);
   for (const DerivedNogood& derived : group.deriveds) {
-    const std::set<int> positions = support(program, derived.body);
+    const std::vector<int> positions = finder.positions_of(derived.body);
     for (const int position : positions) terms += domain_size(program, position);
     if (positions.empty()) terms += all_symbols(program);
   }

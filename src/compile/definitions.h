@@ -1,0 +1,37 @@
+// Passes `strata` and `definitions`: rules in the order they must be evaluated, then a formula for every
+// atom.
+#pragma once
+
+#include <vector>
+
+#include "as2/ground_program.h"
+#include "compile/choices.h"
+#include "compile/formula.h"
+#include "compile/normalise.h"
+
+namespace as2::compile {
+
+struct Stratum {
+  std::vector<asp::Atom> atoms;
+  bool recursive = false;
+};
+
+// Defined atoms by strongly connected component, dependencies first. Refuses negation and aggregates inside
+// a component, and choices that depend on themselves.
+std::vector<Stratum> find_strata(const asp::GroundProgram& ground, const NormalProgram& program);
+
+struct Definitions {
+  Formulas formulas;
+  std::vector<Formula> of_atom;  // per atom
+  std::vector<char> has_name;    // per formula: a named atom says it
+  std::int64_t count = 0;        // named atoms that rules define and that depend on a position
+
+  Formula of(asp::Lit lit);
+  // The body of a rule.
+  Formula body(const NormalRule& rule);
+};
+
+Definitions build_definitions(const asp::GroundProgram& ground, const NormalProgram& program,
+                              const Positions& positions, const std::vector<Stratum>& strata);
+
+}  // namespace as2::compile

@@ -1,0 +1,196 @@
+#include "compile/groups.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+
+#include "compile/support.h"
+
+namespace as2::compile {
+namespace {
+
+// Collects the groups of one family, by kind and set of positions.
+class GroupWriter {
+ public:
+  GroupWriter(const Definitions& definitions, const Circuit& circuit, ConstraintProgram& program)
+      : formulas_(definitions.formulas), circuit_(circuit), program_(program), support_(program) {}
+
+  void write(int family, const Kinds& kinds) {
+    groups_.clear();
+    for (const ExclusiveGroup& exclusive : kinds.exclusive) {
+      Group& group = group_for(GroupKind::kExclusive, exclusive.positions);
+      for (const ExclusiveInstance& instance : exclusive.instances)
+        group.slots.push_back({literals(instance.members)});
+      std::sort(group.slots.begin(), group.slots.end(), [](const Slot& a, const Slot& b) {
+        return std::lexicographical_compare(a.members.begin(), a.members.end(), b.members.begin(),
+                                            b.members.end(), before);
+      });
+    }
+    for (const auto& [key, allowed] : kinds.linears) add_linear(key.first, key.second, allowed);
+    for (const std::vector<int>& nogood : kinds.nogoods) {
+      std::vector<int> positions;
+      for (const int set : nogood) positions.push_back(formulas_[set].set.position);
+      group_for(GroupKind::kNogood, positions).nogoods.push_back({literals(nogood)});
+    }
+    for (const std::vector<Formula>& body : kinds.deriveds) {
+      DerivedNogood derived;
+      for (const Formula formula : body) derived.body.push_back(circuit_.ref(formula));
+      group_for(GroupKind::kDerived, support_.positions_of(derived.body))
+          .deriveds.push_back(std::move(derived));
+    }
+    for (auto& [key, group] : groups_) {
+      group.family = family;
+      group.terms = residual_terms(program_, group);
+      program_.groups.push_back(std::move(group));
+    }
+  }
+
+ private:
+  static bool before(const SetLiteral& a, const SetLiteral& b) {
+    return a.position != b.position ? a.position < b.position : a.symbols < b.symbols;
+  }
+
+  Group& group_for(GroupKind kind, std::vector<int> positions) {
+    Group& group = groups_[{positions, kind}];
+    group.kind = kind;
+    group.positions = std::move(positions);
+    return group;
+  }
+
+  std::vector<SetLiteral> literals(const std::vector<int>& sets) const {
+    std::vector<SetLiteral> result;
+    for (const int set : sets) result.push_back(formulas_[set].set);
+    return result;
+  }
+
+  void add_linear(int sum, int guard, const std::vector<ValueSet>& allowed) {
+    const int aggregate = aggregate_of(sum);
+    std::vector<int> positions = program_.aggregates[static_cast<std::size_t>(aggregate)].positions;
+    if (guard >= 0) positions.insert(std::lower_bound(positions.begin(), positions.end(), guard), guard);
+    group_for(GroupKind::kLinear, std::move(positions)).linears.push_back({aggregate, guard, allowed});
+  }
+
+  int aggregate_of(int index) {
+    const auto [place, is_new] = aggregates_.emplace(index, static_cast<int>(program_.aggregates.size()));
+    if (is_new) {
+      const Sum& sum = formulas_.sum(index);
+      Aggregate aggregate;
+      aggregate.positions = sum.positions;
+      aggregate.values = sum.values;
+      aggregate.constant = sum.constant;
+      aggregate.min = sum.reachable.intervals.front().first;
+      aggregate.max = sum.reachable.intervals.back().second;
+      program_.aggregates.push_back(std::move(aggregate));
+    }
+    return place->second;
+  }
+
+  const Formulas& formulas_;
+  const Circuit& circuit_;
+  ConstraintProgram& program_;
+  SupportFinder support_;
+  std::map<int, int> aggregates_;  // by sum
+  std::map<std::pair<std::vector<int>, GroupKind>, Group> groups_;
+};
+
+// FNV-1a over everything that is fed to it, each piece with its length.
+class Hash {
+ public:
+  void add(const std::string& text) {
+    add(static_cast<std::int64_t>(text.size()));
+    for (const char c : text) mix(static_cast<unsigned char>(c));
+  }
+  void add(std::int64_t value) {
+    for (int k = 0; k < 8; ++k) mix(static_cast<unsigned char>(static_cast<std::uint64_t>(value) >> (8 * k)));
+  }
+  void add(const std::vector<int>& list) {
+    add(static_cast<std::int64_t>(list.size()));
+    for (const int value : list) add(static_cast<std::int64_t>(value));
+  }
+  void add(const SetLiteral& literal) {
+    add(static_cast<std::int64_t>(literal.position));
+    add(literal.symbols);
+  }
+  void add(const std::vector<SetLiteral>& literals) {
+    add(static_cast<std::int64_t>(literals.size()));
+    for (const SetLiteral& literal : literals) add(literal);
+  }
+  void add(const ValueSet& set) {
+    add(static_cast<std::int64_t>(set.intervals.size()));
+    for (const auto& [low, high] : set.intervals) {
+      add(low);
+      add(high);
+    }
+  }
+  void add(const NodeRef& ref) { add(2 * std::int64_t{ref.node} + ref.negated); }
+
+  std::string hex() const {
+    char text[17];
+    std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(state_));
+    return text;
+  }
+
+ private:
+  void mix(unsigned char byte) { state_ = (state_ ^ byte) * 0x100000001b3ULL; }
+  std::uint64_t state_ = 0xcbf29ce484222325ULL;
+};
+
+}  // namespace
+
+void write_groups(const std::vector<Kinds>& kinds, const Definitions& definitions, const Circuit& circuit,
+                  ConstraintProgram& program) {
+  GroupWriter writer(definitions, circuit, program);
+  for (std::size_t family = 0; family < kinds.size(); ++family)
+    writer.write(static_cast<int>(family), kinds[family]);
+}
+
+std::string meaning_hash(const ConstraintProgram& program) {
+  Hash hash;
+  for (const Position& position : program.positions) {
+    hash.add(position.name);
+    for (const std::string& symbol : position.symbols) hash.add(symbol);
+  }
+  for (const Node& node : program.nodes) {
+    hash.add(static_cast<std::int64_t>(node.kind));
+    hash.add(node.set);
+    for (const NodeRef& ref : node.inputs) hash.add(ref);
+    for (const std::int64_t weight : node.weights) hash.add(weight);
+    hash.add(node.allowed);
+  }
+  for (const Aggregate& aggregate : program.aggregates) {
+    hash.add(aggregate.positions);
+    hash.add(aggregate.constant);
+    for (const auto& values : aggregate.values) {
+      for (const std::int64_t value : values) hash.add(value);
+    }
+  }
+  for (const Group& group : program.groups) {
+    hash.add(static_cast<std::int64_t>(group.family));
+    hash.add(static_cast<std::int64_t>(group.kind));
+    for (const Slot& slot : group.slots) hash.add(slot.members);
+    for (const Nogood& nogood : group.nogoods) hash.add(nogood.literals);
+    for (const Linear& linear : group.linears) {
+      hash.add(static_cast<std::int64_t>(linear.aggregate));
+      hash.add(static_cast<std::int64_t>(linear.guard));
+      for (const ValueSet& allowed : linear.allowed) hash.add(allowed);
+    }
+    for (const DerivedNogood& derived : group.deriveds) {
+      hash.add(static_cast<std::int64_t>(derived.body.size()));
+      for (const NodeRef& ref : derived.body) hash.add(ref);
+    }
+  }
+  for (const ObjectiveLevel& level : program.objectives) {
+    hash.add(static_cast<std::int64_t>(level.priority));
+    for (const Cost& cost : level.costs) {
+      hash.add(cost.weight);
+      hash.add(cost.condition);
+    }
+  }
+  for (const ShownAtom& shown : program.shown) {
+    hash.add(shown.atom);
+    hash.add(shown.condition);
+  }
+  return hash.hex();
+}
+
+}  // namespace as2::compile

@@ -1,0 +1,119 @@
+#include "compile/locate.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "as2/error.h"
+
+namespace as2::compile {
+namespace {
+
+using asp::Atom;
+using asp::GroundProgram;
+using asp::Statement;
+
+const std::string& name_of(const GroundProgram& ground, Atom atom) {
+  static const std::string kNone;
+  return atom < ground.names.size() ? ground.names[atom] : kNone;
+}
+
+std::string predicate_of(const std::string& atom) {
+  return atom.substr(0, atom.find('('));
+}
+
+bool is_identifier(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '\'';
+}
+
+// Does the head of the statement mention the predicate?
+bool head_mentions(const Statement& statement, const std::string& predicate) {
+  const std::string head = statement.text.substr(0, statement.text.find(":-"));
+  for (std::size_t at = head.find(predicate); at != std::string::npos; at = head.find(predicate, at + 1)) {
+    const std::size_t end = at + predicate.size();
+    if ((at == 0 || !is_identifier(head[at - 1])) && (end == head.size() || !is_identifier(head[end])))
+      return true;
+  }
+  return false;
+}
+
+std::vector<std::string> named(const GroundProgram& ground, const std::vector<Atom>& atoms) {
+  std::vector<std::string> names;
+  for (const Atom atom : atoms) {
+    if (!name_of(ground, atom).empty()) names.push_back(name_of(ground, atom));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// `a, b, c and 12 more`
+std::string listed(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 4;
+  std::string text;
+  for (std::size_t k = 0; k < std::min(names.size(), kMost); ++k) text += (k > 0 ? ", " : "") + names[k];
+  if (names.size() > kMost) text += " and " + std::to_string(names.size() - kMost) + " more";
+  return text.empty() ? "an aggregate" : text;
+}
+
+}  // namespace
+
+SourceLocation rule_of(const GroundProgram& ground, const std::vector<Atom>& atoms) {
+  for (const std::string& name : named(ground, atoms)) {
+    for (const Statement& statement : ground.statements) {
+      const bool defines = statement.kind == asp::StatementKind::kRule ||
+                           statement.kind == asp::StatementKind::kClue ||
+                           statement.kind == asp::StatementKind::kChoice;
+      if (defines && head_mentions(statement, predicate_of(name))) return statement.location;
+    }
+  }
+  return ground.statements.empty() ? SourceLocation{} : ground.statements.front().location;
+}
+
+void refuse_disjunction(const GroundProgram& ground, const asp::Rule& rule) {
+  std::vector<std::string> atoms = named(ground, rule.head);
+  std::string choice;
+  for (const std::string& atom : atoms) choice += (choice.empty() ? "{ " : "; ") + atom;
+  throw InputError(rule_of(ground, rule.head), "disjunction in a head: " + listed(atoms),
+                   {"write a choice instead: " + choice + " } = 1 (or >= 1) with the same body"});
+}
+
+void refuse_chosen_and_derived(const GroundProgram& ground, Atom atom) {
+  const std::string name = name_of(ground, atom);
+  SourceLocation place = rule_of(ground, {atom});
+  for (const Statement& statement : ground.statements) {
+    const bool rule =
+        statement.kind == asp::StatementKind::kRule || statement.kind == asp::StatementKind::kClue;
+    if (rule && head_mentions(statement, predicate_of(name))) place = statement.location;
+  }
+  throw InputError(place, name + " is both chosen and derived by a rule",
+                   {"let the choice say it and the rule constrain it: instead of `" + name +
+                        " :- body.` write `:- body, not " + name + ".`",
+                    "or derive another predicate: `holds :- " + name + ".` and `holds :- body.`"});
+}
+
+void refuse_no_positions(const GroundProgram& ground) {
+  throw InputError(
+      ground.statements.empty() ? SourceLocation{} : ground.statements.front().location,
+      "the program has no position: nothing in it is chosen",
+      {"say what is open with a choice rule, for example `{ cell(R,C,V) : V=1..9 } = 1 :- R=1..9, C=1..9.`"});
+}
+
+void refuse_choice_cycle(const GroundProgram& ground, const std::vector<Atom>& cycle) {
+  throw InputError(
+      rule_of(ground, cycle), "a choice depends on itself: " + listed(named(ground, cycle)),
+      {"choose unconditionally and forbid what must not be chosen: `{ a }.` and `:- a, not body.`"});
+}
+
+void refuse_negation_cycle(const GroundProgram& ground, const std::vector<Atom>& cycle) {
+  throw InputError(
+      rule_of(ground, cycle), "negation that is not stratified: " + listed(named(ground, cycle)),
+      {"say what is open with a choice: instead of `a :- not b. b :- not a.` write `{ a; b } = 1.`"});
+}
+
+void refuse_aggregate_cycle(const GroundProgram& ground, const std::vector<Atom>& cycle) {
+  throw InputError(
+      rule_of(ground, cycle), "recursion through an aggregate: " + listed(named(ground, cycle)),
+      {"choose the atoms with a choice rule and check the aggregate in a constraint, or count over atoms "
+       "that do not depend on the result"});
+}
+
+}  // namespace as2::compile

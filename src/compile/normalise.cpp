@@ -1,0 +1,209 @@
+// Truth spreads along the rules from facts and from atoms that no rule supports, each rule being looked at
+// again only when one of its atoms becomes known. A chosen atom that is also a fact (a clue) stays unknown:
+// its symbol belongs to the domain, and the clue becomes a constraint of its own.
+#include "compile/normalise.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <deque>
+
+#include "as2/error.h"
+#include "compile/locate.h"
+
+namespace as2::compile {
+namespace {
+
+using asp::Atom;
+using asp::GroundProgram;
+using asp::Lit;
+using asp::WeightedLit;
+
+Atom atom_of(Lit lit) {
+  return static_cast<Atom>(std::abs(lit));
+}
+
+class Propagation {
+ public:
+  explicit Propagation(const GroundProgram& ground) : ground_(ground) {
+    std::size_t atoms = ground.names.size();
+    for (const asp::Rule& rule : ground.rules) {
+      for (const Atom atom : rule.head) atoms = std::max<std::size_t>(atoms, atom + 1);
+      for (const WeightedLit& literal : rule.body)
+        atoms = std::max<std::size_t>(atoms, atom_of(literal.lit) + 1);
+    }
+    for (const asp::Minimize& minimize : ground.minimize) {
+      for (const WeightedLit& literal : minimize.literals)
+        atoms = std::max<std::size_t>(atoms, atom_of(literal.lit) + 1);
+    }
+    for (const asp::CostTuple& tuple : ground.cost_tuples)
+      atoms = std::max<std::size_t>(atoms, atom_of(tuple.lit) + 1);
+    for (const auto& shown : ground.shown_terms)
+      atoms = std::max<std::size_t>(atoms, atom_of(shown.second) + 1);
+    truth_.assign(atoms, Truth::kUnknown);
+    supports_.assign(atoms, 0);
+    choice_supports_.assign(atoms, 0);
+    clue_.assign(atoms, -1);
+    is_clue_.assign(atoms, 0);
+    watchers_.resize(atoms);
+    state_.assign(ground.rules.size(), Truth::kUnknown);
+  }
+
+  NormalProgram run() {
+    for (std::size_t r = 0; r < ground_.rules.size(); ++r) {
+      const asp::Rule& rule = ground_.rules[r];
+      if (!rule.choice && rule.head.size() > 1) refuse_disjunction(ground_, rule);
+      for (const Atom atom : rule.head) ++(rule.choice ? choice_supports_ : supports_)[atom];
+      for (const WeightedLit& literal : rule.body)
+        watchers_[atom_of(literal.lit)].push_back(static_cast<int>(r));
+    }
+    for (Atom atom = 1; atom < truth_.size(); ++atom) drop_if_unsupported(atom);
+    for (std::size_t r = 0; r < ground_.rules.size(); ++r) look_at(static_cast<int>(r));
+    spread();
+    // A clue whose every choice has died is an ordinary fact; that may settle further choices.
+    for (bool again = true; again;) {
+      again = false;
+      for (Atom atom = 1; atom < truth_.size(); ++atom) {
+        if (!is_clue_[atom] || choice_supports_[atom] > 0 || truth_[atom] != Truth::kUnknown) continue;
+        settle(atom, Truth::kTrue);
+        again = true;
+      }
+      spread();
+    }
+    return result();
+  }
+
+ private:
+  void settle(Atom atom, Truth value) {
+    if (truth_[atom] != Truth::kUnknown) return;
+    truth_[atom] = value;
+    queue_.push_back(atom);
+  }
+
+  void drop_if_unsupported(Atom atom) {
+    if (supports_[atom] == 0 && choice_supports_[atom] == 0) settle(atom, Truth::kFalse);
+  }
+
+  void spread() {
+    while (!queue_.empty()) {
+      const Atom atom = queue_.front();
+      queue_.pop_front();
+      for (const int rule : watchers_[atom]) look_at(rule);
+    }
+  }
+
+  Truth value_of(Lit lit) const {
+    const Truth truth = truth_[atom_of(lit)];
+    if (truth == Truth::kUnknown || lit > 0) return truth;
+    return truth == Truth::kTrue ? Truth::kFalse : Truth::kTrue;
+  }
+
+  Truth body_truth(const asp::Rule& rule) const {
+    std::int64_t certain = 0;
+    std::int64_t possible = 0;
+    const std::int64_t bound = rule.sum ? rule.bound : static_cast<std::int64_t>(rule.body.size());
+    for (const WeightedLit& literal : rule.body) {
+      const std::int64_t weight = rule.sum ? literal.weight : 1;
+      const Truth value = value_of(literal.lit);
+      if (value == Truth::kTrue || (weight < 0 && value == Truth::kUnknown)) certain += weight;
+      if (value == Truth::kTrue || (weight > 0 && value == Truth::kUnknown)) possible += weight;
+    }
+    if (certain >= bound) return Truth::kTrue;
+    return possible < bound ? Truth::kFalse : Truth::kUnknown;
+  }
+
+  void look_at(int index) {
+    const asp::Rule& rule = ground_.rules[static_cast<std::size_t>(index)];
+    Truth& state = state_[static_cast<std::size_t>(index)];
+    if (state != Truth::kUnknown) return;
+    state = body_truth(rule);
+    if (state == Truth::kFalse) {
+      for (const Atom atom : rule.head) {
+        --(rule.choice ? choice_supports_ : supports_)[atom];
+        drop_if_unsupported(atom);
+      }
+    } else if (state == Truth::kTrue && !rule.choice && !rule.head.empty()) {
+      const Atom atom = rule.head.front();
+      if (choice_supports_[atom] == 0) {
+        settle(atom, Truth::kTrue);
+      } else if (!is_clue_[atom]) {
+        is_clue_[atom] = 1;
+        clue_[atom] = rule.statement;
+      }
+    }
+  }
+
+  NormalRule normal(const asp::Rule& rule) const {
+    NormalRule result;
+    result.choice = rule.choice;
+    result.sum = rule.sum;
+    result.bound = rule.bound;
+    result.head = rule.head;
+    result.statement = rule.statement;
+    for (WeightedLit literal : rule.body) {
+      const Truth value = value_of(literal.lit);
+      if (!rule.sum) literal.weight = 1;
+      if (value == Truth::kTrue) result.bound -= literal.weight;
+      if (value != Truth::kUnknown) continue;
+      if (literal.weight < 0) {
+        result.bound -= literal.weight;
+        literal = {-literal.lit, -literal.weight};
+      }
+      if (literal.weight > 0) result.body.push_back(literal);
+    }
+    return result;
+  }
+
+  NormalProgram result() {
+    NormalProgram program;
+    program.truth = truth_;
+    program.rules_of.resize(truth_.size());
+    program.choices_of.resize(truth_.size());
+    for (std::size_t r = 0; r < ground_.rules.size(); ++r) {
+      const asp::Rule& rule = ground_.rules[r];
+      if (state_[r] == Truth::kFalse) continue;
+      NormalRule simple = normal(rule);
+      if (state_[r] == Truth::kTrue) {
+        simple.body.clear();
+        simple.sum = false;
+      }
+      const auto known = [&](Atom atom) { return truth_[atom] != Truth::kUnknown; };
+      if (rule.head.empty()) {
+        if (!rule.choice) program.constraints.push_back(std::move(simple));
+        continue;
+      }
+      simple.head.erase(std::remove_if(simple.head.begin(), simple.head.end(), known), simple.head.end());
+      if (simple.head.empty()) continue;
+      auto& list = rule.choice ? program.choices : program.rules;
+      auto& index = rule.choice ? program.choices_of : program.rules_of;
+      const Atom first = simple.head.front();
+      if (!rule.choice && choice_supports_[first] > 0) {
+        if (!is_clue_[first]) refuse_chosen_and_derived(ground_, first);
+        continue;
+      }
+      for (const Atom atom : simple.head) index[atom].push_back(static_cast<int>(list.size()));
+      list.push_back(std::move(simple));
+    }
+    for (Atom atom = 1; atom < truth_.size(); ++atom) {
+      if (is_clue_[atom] && truth_[atom] == Truth::kUnknown) program.clues.emplace_back(atom, clue_[atom]);
+    }
+    return program;
+  }
+
+  const GroundProgram& ground_;
+  std::vector<Truth> truth_;
+  std::vector<Truth> state_;  // per rule: its body
+  std::vector<int> supports_;
+  std::vector<int> choice_supports_;
+  std::vector<int> clue_;
+  std::vector<char> is_clue_;
+  std::vector<std::vector<int>> watchers_;
+  std::deque<Atom> queue_;
+};
+
+}  // namespace
+
+NormalProgram normalise(const GroundProgram& ground) {
+  return Propagation(ground).run();
+}
+
+}  // namespace as2::compile

@@ -1,0 +1,140 @@
+#include "compile/passes.h"
+
+#include "compile/dump.h"
+#include "compile/groups.h"
+#include "compile/locate.h"
+
+namespace as2::compile {
+namespace {
+
+void run_choices(Compilation& c) {
+  c.choices = find_choices(c.ground, c.normal);
+  if (c.choices.groups.empty()) refuse_no_positions(c.ground);
+}
+
+void run_positions(Compilation& c) {
+  c.positions = name_positions(c.ground, c.choices);
+  ConstraintProgram& program = c.result.program;
+  program.positions = c.positions.positions;
+  for (const Position& position : program.positions) {
+    for (const std::string& atom : position.atoms) program.atoms += atom.empty() ? 0 : 1;
+  }
+}
+
+void run_definitions(Compilation& c) {
+  c.definitions = build_definitions(c.ground, c.normal, c.positions, c.strata);
+  c.result.program.definitions = c.definitions.count;
+}
+
+void run_constraints(Compilation& c) {
+  c.constraints = collect_constraints(c.ground, c.normal, c.choices, c.positions, c.definitions);
+  c.result.program.families = c.constraints.families;
+}
+
+void run_circuit(Compilation& c) {
+  ConstraintProgram& program = c.result.program;
+  Circuit& circuit = c.circuit.emplace(c.ground, c.positions, c.definitions);
+  for (const Kinds& family : c.kinds) {
+    for (const auto& body : family.deriveds) {
+      for (const Formula formula : body) circuit.need(formula);
+    }
+  }
+  for (const auto& level : c.objectives.levels) {
+    for (const FormulaCost& cost : level.second) circuit.need(cost.condition);
+  }
+  for (const auto& shown : c.shown) circuit.need(shown.second);
+  circuit.write(program);
+
+  program.objective_statements = c.objectives.statements;
+  for (const auto& [priority, costs] : c.objectives.levels) {
+    ObjectiveLevel level;
+    level.priority = priority;
+    for (const FormulaCost& cost : costs)
+      level.costs.push_back({cost.weight, circuit.ref(cost.condition), cost.statement});
+    program.objectives.push_back(std::move(level));
+  }
+  for (const auto& [atom, condition] : c.shown) program.shown.push_back({atom, circuit.ref(condition)});
+}
+
+// A family that says nothing, or that nothing can satisfy, is worth a word.
+void warn(Compilation& c) {
+  const ConstraintProgram& program = c.result.program;
+  std::vector<int> groups(program.families.size(), 0);
+  std::vector<char> hopeless(program.families.size(), 0);
+  for (const Group& group : program.groups) {
+    ++groups[static_cast<std::size_t>(group.family)];
+    if (group.positions.empty()) hopeless[static_cast<std::size_t>(group.family)] = 1;
+  }
+  for (std::size_t k = 0; k < program.families.size(); ++k) {
+    const Family& family = program.families[k];
+    std::string message;
+    if (hopeless[k]) {
+      message = "`" + family.name + "` is violated whatever is chosen: the program has no answer set";
+    } else if (groups[k] == 0 && c.constraints.ground_instances[k] == 0) {
+      message = "`" + family.name + "` has no ground instance: it constrains nothing (a mistyped predicate?)";
+    } else if (groups[k] == 0) {
+      message = "`" + family.name + "` holds whatever is chosen: it constrains nothing";
+    }
+    if (!message.empty()) c.result.warnings.push_back({family.location, message});
+  }
+}
+
+void run_groups(Compilation& c) {
+  write_groups(c.kinds, c.definitions, *c.circuit, c.result.program);
+  warn(c);
+}
+
+}  // namespace
+
+const std::vector<Pass>& passes() {
+  static const std::vector<Pass> kPasses = {
+      {"normalise", "facts and what follows from them fold away; clues are kept apart",
+       [](Compilation& c) { c.normal = normalise(c.ground); }, dump_normal},
+      {"choices", "exactly-one choices are found, all other chosen atoms are Boolean", run_choices,
+       dump_choices},
+      {"positions", "positions get their names and stand in clingo's order", run_positions, dump_positions},
+      {"strata", "rules in the order of evaluation; what is not stratified is refused",
+       [](Compilation& c) { c.strata = find_strata(c.ground, c.normal); }, dump_strata},
+      {"definitions",
+       "every atom as a formula; auxiliary atoms turn back into aggregates, equal ones are shared",
+       run_definitions, dump_definitions},
+      {"constraints", "ground constraints as conjunctions of sets, tests and definitions", run_constraints,
+       dump_constraints},
+      {"kinds", "nogoods, at-most-one, exactly-one, linear with guards, derived",
+       [](Compilation& c) { c.kinds = classify(c.constraints, c.positions, c.definitions); }, dump_kinds},
+      {"cliques", "pairwise nogoods become at-most-one, whole cliques at once",
+       [](Compilation& c) { merge_cliques(c.kinds, c.positions, c.definitions); }, dump_kinds},
+      {"exclusive", "per-symbol instances over the same positions become one group",
+       [](Compilation& c) { merge_exclusive(c.kinds, c.positions, c.definitions); }, dump_kinds},
+      {"objectives", "weak constraints and #minimize by priority",
+       [](Compilation& c) { c.objectives = collect_objectives(c.ground, c.definitions); }, dump_objectives},
+      {"shown", "the atoms clingo would show",
+       [](Compilation& c) { c.shown = collect_shown(c.ground, c.definitions); }, dump_shown},
+      {"circuit", "the nodes that constraints, objectives and shown atoms need", run_circuit, dump_circuit},
+      {"groups", "the compiled groups, by family", run_groups, dump_groups},
+      {"hash", "a name for what the program means",
+       [](Compilation& c) { c.result.program.hash = meaning_hash(c.result.program); },
+       [](const Compilation& c) { return c.result.program.hash + "\n"; }},
+  };
+  return kPasses;
+}
+
+Compiled compile(const asp::GroundProgram& ground, const PassObserver& observe) {
+  Compilation compilation(ground);
+  compilation.result.warnings = ground.warnings;
+  for (const Pass& pass : passes()) {
+    pass.run(compilation);
+    if (observe) observe(pass.name, pass.dump(compilation));
+  }
+  return std::move(compilation.result);
+}
+
+Compiled compile_files(const std::vector<std::string>& files, const asp::GroundOptions& options) {
+  return compile(asp::ground(files, options));
+}
+
+Compiled compile_text(const std::string& text, const std::string& name, const asp::GroundOptions& options) {
+  return compile(asp::ground_text(text, name, options));
+}
+
+}  // namespace as2::compile

@@ -1,0 +1,30 @@
+#include "compile/support.h"
+
+#include <algorithm>
+
+namespace as2::compile {
+
+std::vector<int> SupportFinder::positions_of(const std::vector<NodeRef>& body) {
+  ++call_;
+  std::vector<int> positions;
+  std::vector<int> open;
+  const auto see = [&](const NodeRef& ref) {
+    int& seen = node_seen_[static_cast<std::size_t>(ref.node)];
+    if (seen != call_) open.push_back(ref.node);
+    seen = call_;
+  };
+  for (const NodeRef& ref : body) see(ref);
+  while (!open.empty()) {
+    const Node& node = program_.nodes[static_cast<std::size_t>(open.back())];
+    open.pop_back();
+    if (node.kind == NodeKind::kSet && position_seen_[static_cast<std::size_t>(node.set.position)] != call_) {
+      position_seen_[static_cast<std::size_t>(node.set.position)] = call_;
+      positions.push_back(node.set.position);
+    }
+    for (const NodeRef& ref : node.inputs) see(ref);
+  }
+  std::sort(positions.begin(), positions.end());
+  return positions;
+}
+
+}  // namespace as2::compile

@@ -1,0 +1,107 @@
+// The invariant: on every total assignment the compiled program says what clingo says, costs included.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <set>
+
+#include "as2/compile.h"
+#include "support/random_program.h"
+
+namespace as2::compile {
+namespace {
+
+using testing::AnswerSet;
+using testing::RandomProgram;
+
+// All assignments without a violated group, as clingo would print them; nothing if there are too many.
+std::vector<AnswerSet> compiled_answer_sets(const ConstraintProgram& program) {
+  std::vector<AnswerSet> result;
+  Assignment assignment(program.positions.size(), 0);
+  while (true) {
+    if (violated_groups(program, assignment).empty()) {
+      AnswerSet answer;
+      answer.atoms = shown_atoms(program, assignment);
+      std::sort(answer.atoms.begin(), answer.atoms.end());
+      answer.cost = cost_of(program, assignment);
+      result.push_back(std::move(answer));
+    }
+    std::size_t k = 0;
+    while (k < assignment.size() &&
+           ++assignment[k] == static_cast<int>(program.positions[k].symbols.size())) {
+      assignment[k++] = 0;
+    }
+    if (k == assignment.size()) break;
+  }
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+// A level that costs nothing in any answer set says nothing: gringo drops it where a clue settles it, and
+// the compiled program, whose clues stay open, keeps it.
+std::vector<AnswerSet> without_idle_levels(std::vector<AnswerSet> sets) {
+  for (std::size_t level = sets.empty() ? 0 : sets.front().cost.size(); level-- > 0;) {
+    const bool idle =
+        std::all_of(sets.begin(), sets.end(), [&](const AnswerSet& set) { return set.cost[level] == 0; });
+    if (!idle) continue;
+    for (AnswerSet& set : sets) set.cost.erase(set.cost.begin() + static_cast<std::ptrdiff_t>(level));
+  }
+  return sets;
+}
+
+std::string list(const std::vector<AnswerSet>& sets) {
+  std::string text;
+  for (const AnswerSet& set : sets) {
+    for (const std::string& atom : set.atoms) text += atom + " ";
+    text += "| cost";
+    for (const std::int64_t cost : set.cost) text += " " + std::to_string(cost);
+    text += "\n";
+  }
+  return text;
+}
+
+// What is wrong with the compiled form of this text: nothing, or a description.
+std::string difference(const std::string& text, std::map<std::string, int>* refusals = nullptr) {
+  Compiled compiled;
+  try {
+    compiled = compile_text(text);
+  } catch (const InputError& error) {
+    const std::string message = error.what();
+    if (refusals != nullptr) ++(*refusals)[message.substr(0, message.find(':', message.find("error: ") + 7))];
+    return error.location().line > 0 ? "" : "refused without a place: " + message;
+  }
+  const std::vector<AnswerSet> ours = compiled_answer_sets(compiled.program);
+  const std::vector<AnswerSet> theirs = testing::answer_sets(text);
+  if (without_idle_levels(ours) == without_idle_levels(theirs)) return "";
+  return "compiled:\n" + list(ours) + "clingo:\n" + list(theirs);
+}
+
+TEST(Invariant, RandomProgramsAgreeWithClingoOnEveryAssignment) {
+  if (!testing::have_clingo()) GTEST_SKIP() << "no clingo";
+  const char* wanted = std::getenv("AS2_RANDOM_PROGRAMS");
+  const int programs = wanted != nullptr ? std::atoi(wanted) : 2200;
+  std::map<std::string, int> refusals;
+  for (int seed = 0; seed < programs; ++seed) {
+    const RandomProgram program = testing::random_program(static_cast<std::uint64_t>(seed));
+    const std::string wrong = difference(program.text(), &refusals);
+    if (wrong.empty()) continue;
+    const RandomProgram small = testing::shrink(program, [](const RandomProgram& candidate) {
+      try {
+        return !difference(candidate.text()).empty();
+      } catch (const std::exception&) {
+        return false;
+      }
+    });
+    FAIL() << "seed " << seed << ", shrunk:\n" << small.text() << difference(small.text());
+  }
+  int refused = 0;
+  for (const auto& [reason, count] : refusals) {
+    refused += count;
+    RecordProperty("refused " + reason, count);
+  }
+  EXPECT_LE(refused, programs - 2000) << "too few programs were compared";
+}
+
+}  // namespace
+}  // namespace as2::compile
