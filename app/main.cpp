@@ -6,6 +6,7 @@ int main(int argc, char** argv) {
   using namespace as2::cli;
   const std::vector<Verb> verbs = {
       {"data", "Fetches and checks MNIST, generates boards and tuples, renders images", declare_data},
+      {"decode", "An assignment that satisfies the program, from beliefs", declare_decode},
   };
   return run(argc, argv, verbs);
 }

@@ -6,5 +6,6 @@
 namespace as2::cli {
 
 Action declare_data(CLI::App& command);
+Action declare_decode(CLI::App& command);
 
 }  // namespace as2::cli

@@ -1,0 +1,358 @@
+// as2 decode: beliefs in, an assignment that satisfies the program out, or why there is none.
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "as2/compile.h"
+#include "as2/decoder.h"
+#include "cli/beliefs.h"
+#include "cli/program_options.h"
+#include "cli/verbs.h"
+
+namespace as2::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using compile::ConstraintProgram;
+using decode::Decoded;
+using decode::DecodeOptions;
+
+struct Arguments {
+  std::shared_ptr<ProgramOptions> program;
+  std::string beliefs;
+  std::string method = "map";
+  std::vector<std::string> evidence;
+  std::vector<std::string> pins;
+  std::vector<std::string> objective_weights;
+  bool objective_first = false;
+  int models = 1;
+  bool explain = false;
+  std::int64_t node_budget = 0;
+  double time_budget = 0;
+  int threads = 0;
+  bool json = false;
+};
+
+// Splits at commas and blanks outside parentheses, braces and quotes: positions are terms.
+std::vector<std::string> split_terms(const std::string& text) {
+  std::vector<std::string> terms;
+  std::string term;
+  int depth = 0;
+  bool quoted = false;
+  for (std::size_t k = 0; k < text.size(); ++k) {
+    const char c = text[k];
+    if (c == '"' && (k == 0 || text[k - 1] != '\\')) quoted = !quoted;
+    if (!quoted && (c == '(' || c == '{')) ++depth;
+    if (!quoted && (c == ')' || c == '}')) --depth;
+    if (!quoted && depth == 0 && (c == ',' || std::isspace(static_cast<unsigned char>(c)))) {
+      if (!term.empty()) terms.push_back(term);
+      term.clear();
+    } else {
+      term += c;
+    }
+  }
+  if (!term.empty()) terms.push_back(term);
+  return terms;
+}
+
+std::vector<int> read_evidence(const std::vector<std::string>& given, const ConstraintProgram& program) {
+  std::vector<int> evidence;
+  for (const std::string& argument : given) {
+    SourceLocation location{"--evidence"};
+    std::string text = argument;
+    std::error_code ignored;
+    if (program.find_position(argument) < 0 && std::filesystem::is_regular_file(argument, ignored)) {
+      std::ifstream in(argument, std::ios::binary);
+      text.assign(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+      location.file = argument;
+    }
+    for (const std::string& name : split_terms(text)) {
+      evidence.push_back(require_position(program, name, location));
+    }
+  }
+  return evidence;
+}
+
+std::vector<decode::Pin> read_pins(const std::vector<std::string>& given, const ConstraintProgram& program) {
+  std::vector<decode::Pin> pins;
+  for (const std::string& argument : given) {
+    // Both sides may hold a quoted `=`: the first split that names a position is meant.
+    std::size_t equals = argument.find('=');
+    for (std::size_t at = equals; at != std::string::npos; at = argument.find('=', at + 1)) {
+      if (program.find_position(argument.substr(0, at)) >= 0) {
+        equals = at;
+        break;
+      }
+    }
+    if (equals == std::string::npos) throw UsageError("--pin " + argument + ": expected POSITION=SYMBOL");
+    const SourceLocation location{"--pin"};
+    const int position = require_position(program, argument.substr(0, equals), location);
+    pins.push_back({position, require_symbol(program, position, argument.substr(equals + 1), location)});
+  }
+  return pins;
+}
+
+std::vector<double> read_objective_weights(const std::vector<std::string>& given,
+                                           const ConstraintProgram& program) {
+  std::vector<double> weights(program.objectives.size(), 1.0);
+  for (const std::string& argument : given) {
+    const auto number = [&](const std::string& text) {
+      std::size_t used = 0;
+      double value = 0;
+      try {
+        value = std::stod(text, &used);
+      } catch (const std::exception&) {
+        used = 0;
+      }
+      if (used == 0 || used != text.size() || !std::isfinite(value)) {
+        throw UsageError("--objective-weight " + argument + ": expected [LEVEL=]NUMBER");
+      }
+      return value;
+    };
+    const std::size_t equals = argument.find('=');
+    if (equals == std::string::npos) {
+      std::fill(weights.begin(), weights.end(), number(argument));
+      continue;
+    }
+    const double level = number(argument.substr(0, equals));
+    bool known = false;
+    for (std::size_t k = 0; k < weights.size(); ++k) {
+      if (program.objectives[k].priority != level) continue;
+      weights[k] = number(argument.substr(equals + 1));
+      known = true;
+    }
+    if (!known) {
+      std::string levels;
+      for (const auto& objective : program.objectives) levels += " " + std::to_string(objective.priority);
+      throw InputError("--objective-weight " + argument + ": the program has no objective of that level",
+                       {"its levels are" + (levels.empty() ? " none" : levels)});
+    }
+  }
+  return weights;
+}
+
+Json model_json(const ConstraintProgram& program, const decode::Model& model) {
+  Json json{{"log_probability", model.log_probability},
+            {"assignment", assignment_json(program, model.assignment)}};
+  if (!program.objectives.empty()) json["cost"] = model.cost;
+  return json;
+}
+
+Json groups_json(const ConstraintProgram& program, const std::vector<int>& groups) {
+  Json list = Json::array();
+  for (const int g : groups) {
+    const compile::Group& group = program.groups[g];
+    const compile::Family& family = program.families[group.family];
+    Json positions = Json::array();
+    for (const int i : group.positions) positions.push_back(program.positions[i].name);
+    list.push_back({{"family", family.name},
+                    {"file", family.location.file},
+                    {"line", family.location.line},
+                    {"positions", std::move(positions)}});
+  }
+  return list;
+}
+
+void add_explanation(const ConstraintProgram& program, const decode::Beliefs& beliefs, const Decoded& decoded,
+                     Json& json) {
+  const bool solved = !decoded.models.empty();
+  const decode::Explanation explanation =
+      decode::explain(program, beliefs, solved ? decoded.models.front().assignment : compile::Assignment{});
+  json["changed"] = Json::array();
+  for (const decode::Change& change : explanation.changed) {
+    const compile::Position& position = program.positions[change.position];
+    json["changed"].push_back({{"position", position.name},
+                               {"read", position.symbols[change.read]},
+                               {"decoded", position.symbols[change.decoded]},
+                               {"p_read", change.p_read},
+                               {"p_decoded", change.p_decoded}});
+  }
+  const bool refuted = decoded.status == decode::Status::kUnsatisfiable;
+  json["conflicts"] = groups_json(program, refuted ? decoded.conflict.groups : explanation.broken_groups);
+  if (!refuted) return;
+  json["conflicting_pins"] = Json::object();
+  for (const decode::Pin& pin : decoded.conflict.pins) {
+    json["conflicting_pins"][program.positions[pin.position].name] =
+        program.positions[pin.position].symbols[pin.symbol];
+  }
+}
+
+Json answer_json(const ConstraintProgram& program, const decode::Beliefs& beliefs, const Decoded& decoded,
+                 const Arguments& arguments) {
+  Json json{{"status", decode::name_of(decoded.status)}};
+  const bool solved = !decoded.models.empty();
+  const auto or_null = [&](auto&& value) { return solved ? Json(value()) : Json(nullptr); };
+  const auto best = [&]() -> const decode::Model& { return decoded.models.front(); };
+  json["log_probability"] = or_null([&] { return best().log_probability; });
+  json["assignment"] = or_null([&] { return assignment_json(program, best().assignment); });
+  json["atoms"] = or_null([&] { return compile::shown_atoms(program, best().assignment); });
+  json["nodes"] = decoded.nodes;
+  if (!program.objectives.empty()) json["cost"] = or_null([&] { return best().cost; });
+  if (decoded.status == decode::Status::kSatisfied && arguments.method == "map") json["gap"] = decoded.gap;
+  if (decoded.dead_end_position >= 0) {
+    json["dead_end_position"] = program.positions[decoded.dead_end_position].name;
+  }
+  if (arguments.models > 1) {
+    json["models"] = Json::array();
+    for (const decode::Model& model : decoded.models) json["models"].push_back(model_json(program, model));
+  }
+  if (arguments.explain) add_explanation(program, beliefs, decoded, json);
+  return json;
+}
+
+// The same for people.
+void print_answer(const Json& json, std::ostream& out) {
+  if (json.contains("error")) {
+    out << json["error"].get<std::string>() << '\n';
+    return;
+  }
+  out << json["status"].get<std::string>();
+  if (json.contains("dead_end_position")) {
+    out << ": nothing is left for " << json["dead_end_position"].get<std::string>();
+  }
+  if (!json["assignment"].is_null()) out << ", log p = " << json["log_probability"];
+  if (json.contains("gap")) out << ", at most " << json["gap"] << " from the best";
+  if (json.contains("cost") && !json["cost"].is_null()) out << ", cost " << json["cost"].dump();
+  out << ", " << json["nodes"] << " nodes\n";
+  if (!json["assignment"].is_null()) {
+    std::string line;
+    for (const auto& atom : json["atoms"]) line += (line.empty() ? "" : " ") + atom.get<std::string>();
+    out << line << '\n';
+  }
+  if (json.contains("models")) {
+    for (std::size_t k = 0; k < json["models"].size(); ++k) {
+      out << "model " << k + 1 << ": log p = " << json["models"][k]["log_probability"];
+      if (json["models"][k].contains("cost")) out << ", cost " << json["models"][k]["cost"].dump();
+      if (k > 0) {
+        for (const auto& [position, symbol] : json["models"][k]["assignment"].items()) {
+          if (symbol != json["models"][0]["assignment"][position])
+            out << "  " << position << " = " << symbol.get<std::string>();
+        }
+      }
+      out << '\n';
+    }
+  }
+  if (!json.contains("changed")) return;
+  for (const auto& change : json["changed"]) {
+    out << "changed: " << change["position"].get<std::string>() << " read "
+        << change["read"].get<std::string>() << " (p = " << change["p_read"] << "), decoded "
+        << change["decoded"].get<std::string>() << " (p = " << change["p_decoded"] << ")\n";
+  }
+  const char* what = json["status"] == "unsatisfiable" ? "in conflict: " : "broken by the reading: ";
+  for (const auto& conflict : json["conflicts"]) {
+    out << what << conflict["family"].get<std::string>() << " (" << conflict["file"].get<std::string>() << ":"
+        << conflict["line"] << ")";
+    for (const auto& position : conflict["positions"]) out << ' ' << position.get<std::string>();
+    out << '\n';
+  }
+  if (json.contains("conflicting_pins")) {
+    for (const auto& [position, symbol] : json["conflicting_pins"].items()) {
+      out << "in conflict: --pin " << position << "=" << symbol.get<std::string>() << '\n';
+    }
+  }
+}
+
+int decode_beliefs(const Arguments& arguments) {
+  const compile::Compiled compiled =
+      compile::compile_files(arguments.program->files, arguments.program->ground_options());
+  const ConstraintProgram& program = compiled.program;
+  for (const asp::Warning& warning : compiled.warnings) {
+    std::cerr << warning.location.str() << ": warning: " << warning.message << '\n';
+  }
+  DecodeOptions options;
+  options.method = arguments.method == "greedy" ? decode::Method::kGreedy : decode::Method::kMap;
+  options.pins = read_pins(arguments.pins, program);
+  options.evidence = read_evidence(arguments.evidence, program);
+  options.objective_weights = read_objective_weights(arguments.objective_weights, program);
+  options.objective_first = arguments.objective_first;
+  options.models = arguments.models;
+  options.node_budget = arguments.node_budget;
+  options.time_budget_seconds = arguments.time_budget;
+  options.minimal_conflict = arguments.explain;
+
+  const std::vector<BeliefsEntry> entries = read_beliefs(arguments.beliefs, program);
+  std::vector<decode::Beliefs> good;
+  for (const BeliefsEntry& entry : entries) {
+    for (const std::string& warning : entry.warnings) std::cerr << warning << '\n';
+    if (entry.error.empty()) good.push_back(entry.beliefs);
+  }
+  const decode::Decoder decoder(program);
+  const std::vector<Decoded> decoded = decoder.decode_batch(good, options, arguments.threads);
+  std::size_t next = 0;
+  for (const BeliefsEntry& entry : entries) {
+    Json json;
+    if (entry.error.empty()) {
+      json = answer_json(program, good[next], decoded[next], arguments);
+      ++next;
+    } else {
+      json = Json{{"error", entry.error}};
+    }
+    if (arguments.json) {
+      std::cout << json.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+    } else {
+      print_answer(json, std::cout);
+    }
+  }
+  return next == entries.size() ? kDone : kInputAtFault;
+}
+
+}  // namespace
+
+Action declare_decode(CLI::App& command) {
+  auto arguments = std::make_shared<Arguments>();
+  arguments->program = declare_program(command);
+  command
+      .add_option("--beliefs", arguments->beliefs,
+                  "JSON {position: {symbol: p}}, one document or one a line; `-` is standard input; or a "
+                  ".safetensors file with `beliefs` [batch, positions, symbols]")
+      ->required()
+      ->type_name("FILE");
+  command
+      .add_option("--method", arguments->method,
+                  "map: the best assignment, exactly; greedy: the paper's procedure")
+      ->check(CLI::IsMember({"map", "greedy"}))
+      ->capture_default_str();
+  command
+      .add_option("--evidence", arguments->evidence,
+                  "greedy: positions locked first, or a file that lists them")
+      ->type_name("POSITIONS|FILE")
+      ->expected(1)
+      ->take_all();
+  command.add_option("--pin", arguments->pins, "Holds a position to a symbol; all other evidence is soft")
+      ->type_name("POSITION=SYMBOL")
+      ->expected(1)
+      ->take_all();
+  command.add_option("--models", arguments->models, "map: the K best assignments, in order")
+      ->check(CLI::Range(1, 1000000))
+      ->type_name("K");
+  command.add_flag("--explain", arguments->explain,
+                   "What the decoder changed, what the reading broke, what conflicts");
+  command
+      .add_option("--objective-weight", arguments->objective_weights,
+                  "Weight of an objective's cost against log p; 1 by default")
+      ->type_name("[LEVEL=]NUMBER")
+      ->expected(1)
+      ->take_all();
+  command.add_flag("--objective-first", arguments->objective_first,
+                   "The objectives first, log p breaks ties");
+  command
+      .add_option("--node-budget", arguments->node_budget,
+                  "map: stop after this many nodes a document; 0: never")
+      ->check(CLI::NonNegativeNumber);
+  command
+      .add_option("--time-budget", arguments->time_budget,
+                  "map: stop after this many seconds a document; 0: never")
+      ->check(CLI::NonNegativeNumber);
+  command.add_option("--threads", arguments->threads, "0: all cores")->check(CLI::NonNegativeNumber);
+  command.add_flag("--json", arguments->json, "One JSON document an input document, one a line");
+  command.footer(
+      "Status: optimal; satisfied (a budget ran out; `gap` bounds what is missing; or greedy); "
+      "unsatisfiable; "
+      "dead_end (greedy); unknown (a budget ran out with nothing found). All are answers: exit 0.");
+  return [arguments] { return decode_beliefs(*arguments); };
+}
+
+}  // namespace as2::cli
