@@ -30,7 +30,8 @@ std::string gringo_path(const GroundOptions& options) {
                                                                           : "gringo";
   const std::string found = find_program(wanted);
   if (found.empty())
-    throw InputError("gringo cannot be found: there is no program `" + wanted + "`", {kInstall});
+    throw InputError("gringo cannot be found: there is no program `" + wanted + "`",
+                     {kInstall, "or give a compiled program (`.as2c`), which needs no gringo"});
   return found;
 }
 

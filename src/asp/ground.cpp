@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "as2/compile.h"
 #include "asp/gringo.h"
@@ -17,8 +19,25 @@ struct Grounded {
   SourceMap map;
 };
 
+// A constant that the program does not mention is most likely misspelt.
+void warn_of_unknown_constants(const SourceProgram& source, const GroundOptions& options,
+                               std::vector<Warning>& warnings) {
+  for (const auto& constant : options.constants) {
+    const bool known =
+        std::any_of(source.statements.begin(), source.statements.end(), [&](const auto& statement) {
+          return std::any_of(statement.tokens.begin(), statement.tokens.end(), [&](const Token& token) {
+            return token.kind == Token::Kind::kName && token.text == constant.first;
+          });
+        });
+    if (known) continue;
+    warnings.emplace_back();
+    warnings.back().message = "constant `" + constant.first + "` (-c) does not occur in the program";
+  }
+}
+
 Grounded ground_source(const SourceProgram& source, const GroundOptions& options) {
   TaggedProgram tagged = tag(source);
+  warn_of_unknown_constants(source, options, tagged.map.warnings);
   Grounded result;
   result.aspif = run_gringo(tagged.text, options, tagged.map.warnings);
   result.map = std::move(tagged.map);

@@ -30,9 +30,6 @@ bool ends_term(const Token& token) {
 void refuse_unsupported(const SourceStatement& statement) {
   const auto& tokens = statement.tokens;
   const Token& first = tokens.front();
-  if (first.kind == Token::Kind::kScript) {
-    refuse(statement, "`#script` is not supported", "compute the values beforehand and give them as facts");
-  }
   static const std::map<std::string_view, const char*> kRemedies = {
       {"#external", "make the atom a fact, or a free choice `{ a }.`"},
       {"#edge", "write acyclicity as a definition: `reach(X,Y) :- edge(X,Y).` and `:- reach(X,X).`"},
@@ -50,6 +47,9 @@ void refuse_unsupported(const SourceStatement& statement) {
     if (token_is(tokens[i], "&") && (i == 0 || !ends_term(tokens[i - 1]))) {
       refuse(statement, "theory atoms (`&…`) are not supported",
              "write the condition with `#sum` or `#count`");
+    }
+    if (tokens[i].kind == Token::Kind::kScript) {
+      refuse(statement, "`#script` is not supported", "compute the values beforehand and give them as facts");
     }
     if (token_is(tokens[i], "$")) {
       refuse(statement, "constraint terms (`$…`) are not supported",

@@ -44,6 +44,8 @@ class Tokenizer {
         ++at_;
       } else if (text_[at_] == '%') {
         comment();
+      } else if (text_.substr(at_, 2) == "#!") {
+        skip_line();
       } else {
         token();
       }

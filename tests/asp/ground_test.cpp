@@ -4,7 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <set>
+#include <iostream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -165,7 +166,25 @@ TEST(Ground, WarningsOfTwinsAreNotRepeated) {
 TEST(Ground, ConstantsCanBeOverridden) {
   GroundOptions options;
   options.constants = {{"n", "3"}};
-  EXPECT_EQ(ground_text("#const n=2. {a(1..n)}.", "p.lp", options).rules.size(), 3u);
+  const auto program = ground_text("#const n=2. {a(1..n)}.", "p.lp", options);
+  EXPECT_EQ(program.rules.size(), 3u);
+  EXPECT_THAT(program.warnings, IsEmpty());
+  const auto other = ground_text("#const m=2. {a(1..m)}.", "p.lp", options);
+  ASSERT_EQ(other.warnings.size(), 1u);
+  EXPECT_THAT(other.warnings[0].message, HasSubstr("constant `n`"));
+}
+
+TEST(Ground, ReadsStandardInput) {
+  std::istringstream input("{a}.\n:- b(X), a(.\n");
+  std::streambuf* before = std::cin.rdbuf(input.rdbuf());
+  std::string error;
+  try {
+    ground({"-"});
+  } catch (const InputError& caught) {
+    error = caught.what();
+  }
+  std::cin.rdbuf(before);
+  EXPECT_THAT(error, HasSubstr("-:2:12-13: error: syntax error"));
 }
 
 TEST(Ground, SyntaxErrorIsLocatedInTheUsersFile) {
@@ -204,6 +223,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Refusal{"#edge (1,2) : a.", "p.lp:1:1-17", "`#edge`"},
                     Refusal{"#program step(t).", "p.lp:1:1-18", "parts other than `base`"},
                     Refusal{"a.\n\n#script (lua) x.y = 1. #end.", "p.lp:3:1-29", "`#script`"},
+                    Refusal{"#!/usr/bin/clingo\n#script (lua) #end.", "p.lp:2:1-20", "`#script`"},
+                    Refusal{"# #script (lua) #end.", "p.lp:1:1-22", "`#script`"},
                     Refusal{"#theory t { x {} }.", "p.lp:1:1-20", "`#theory`"},
                     Refusal{"a :- &diff{x-y} <= 3.", "p.lp:1:1-22", "theory atoms"},
                     Refusal{"&diff{x-y} <= 3 :- a.", "p.lp:1:1-22", "theory atoms"},

@@ -65,6 +65,54 @@ std::multiset<std::string> answer_sets(const std::vector<std::string>& arguments
   return sets;
 }
 
+// Each of these has a form that tagging or gringo rewrites.
+const char* const kForms[] = {
+    "{a;b;c}. :- a, not b.",
+    "{a;b} = 1 :- c. {c}.",
+    "{p(1..2)}. 1 {a;b} 1 :- p(X).",
+    "{p(1..2)}. 1 {a(X);b(X)} 1 :- p(X).",
+    "{p(1..3)}. 2 {a(X) : p(X)} 2.",
+    "{c(1..3)} = 1. c(2).",
+    "{c(1..3)} = 1. {d}. c(2) :- d.",
+    "{c(1..3)} = 1. c(2) :- not c(1).",
+    "d(1..2). {q(1..2)}. {a} :- q(X) : d(X).",
+    "d(1..2). {q(1..2)}. :- q(X) : d(X).",
+    "d(1..2). {q(1..2)}. a :- not q(X) : d(X). {a} :- q(1).",
+    "{a} = 1. {b} = 0. {c} != 1.",
+    "{a;b}. not a :- b.",
+    "{a;b}. not not a :- b.",
+    "{p(1..3)}. X < 3 :- p(X).",
+    "{a}. #false :- a.",
+    "{a}. :- .",
+    "{a}. :- 1 < 2. :- a.",
+    "{b;c}. a :- b. -a :- c.",
+    "{-a;a}. -a :- not a.",
+    "{a(1)}. -a(1).",
+    "d(1..3). 2 #sum { X : a(X) : d(X) } 3.",
+    "d(1..3). #count { X : a(X) : d(X), X > 1 } = 1. a(3).",
+    "{a(1;2,3)}. a(2,3).",
+    "{a(X) : X=1..3; b} 2.",
+    "1 {a;not b;c} 2. {b}.",
+    "{a;b;c}. :- #count{1:a; 2:b; 3:c} != 2.",
+    "{a;b;c}. :- #sum{-1:a; 2:b; 3:c} = 2.",
+    "{a(1..3)}. m(M) :- M = #max{X : a(X)}. :- m(2).",
+    "{a(1..3)}. s(S) :- S = #sum{X : a(X)}. :- s(S), S > 4.",
+    "{e(1..2,1..2)}. r(1). r(Y) :- r(X), e(X,Y). :- not r(2).",
+    "{a(X) : X=1..2} = 1 :- X=1. {b(\"x. y\")}. :- b(\"x. y\"), a(1).",
+    "a :- not b. b :- not a. {c} :- a.",
+    "{a}. b :- #false. :- b. c :- #true, a.",
+    "{a;b}. :~ a. [1@2,x] :~ b. [2] #minimize{3:a;1@2:b}.",
+    "%* {x}. *% {a}. % {y}.\n:- a,% {z}.\n a.",
+};
+
+TEST(Forms, GroundProgramHasTheAnswerSetsOfTheText) {
+  if (find_program("clingo").empty()) GTEST_SKIP() << "no clingo";
+  for (const std::string text : kForms) {
+    EXPECT_EQ(answer_sets({"--mode=clasp"}, to_aspif(ground_text(text, "p.lp"))), answer_sets({"-"}, text))
+        << text;
+  }
+}
+
 struct Shipped {
   const char* program;
   const char* constant;  // `b=2`, or empty
@@ -211,6 +259,7 @@ TEST(Examples, AreGroundedOrRefusedWithAPlace) {
       ++grounded;
     } catch (const InputError& error) {
       EXPECT_GT(error.location().line, 0) << entry.path() << "\n" << error.what();
+      EXPECT_EQ(fs::path(error.location().file).parent_path(), entry.path().parent_path()) << error.what();
       ++refused;
     }
   }
