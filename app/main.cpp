@@ -5,6 +5,7 @@
 int main(int argc, char** argv) {
   using namespace as2::cli;
   const std::vector<Verb> verbs = {
+      {"check", "Compiles a program and shows its positions, families and groups", declare_check},
       {"data", "Fetches and checks MNIST, generates boards and tuples, renders images", declare_data},
       {"decode", "An assignment that satisfies the program, from beliefs", declare_decode},
   };

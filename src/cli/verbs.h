@@ -5,6 +5,7 @@
 
 namespace as2::cli {
 
+Action declare_check(CLI::App& command);
 Action declare_data(CLI::App& command);
 Action declare_decode(CLI::App& command);
 

@@ -1,0 +1,186 @@
+// `as2 check`: compiles a program and shows what it became.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iomanip>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "as2/compile.h"
+#include "cli/program_options.h"
+#include "cli/verbs.h"
+#include "compile/dump.h"
+#include "files.h"
+
+namespace as2::cli {
+namespace {
+
+using compile::ConstraintProgram;
+using compile::Group;
+using nlohmann::ordered_json;
+
+struct FamilySummary {
+  std::string kind = "none";  // no group at all; `mixed` where its groups differ
+  std::int64_t groups = 0;
+  std::int64_t terms = 0;
+};
+
+std::vector<FamilySummary> summarise(const ConstraintProgram& program) {
+  std::vector<FamilySummary> result(program.families.size());
+  for (const Group& group : program.groups) {
+    FamilySummary& family = result[static_cast<std::size_t>(group.family)];
+    const std::string kind = name_of(group.kind);
+    family.kind = family.groups == 0 || family.kind == kind ? kind : "mixed";
+    ++family.groups;
+    family.terms += group.terms;
+  }
+  return result;
+}
+
+std::int64_t total_terms(const ConstraintProgram& program) {
+  std::int64_t terms = 0;
+  for (const Group& group : program.groups) terms += group.terms;
+  return terms;
+}
+
+ordered_json to_json(const compile::Compiled& compiled) {
+  const ConstraintProgram& program = compiled.program;
+  ordered_json document = {
+      {"positions", program.positions.size()}, {"atoms", program.atoms},
+      {"groups", program.groups.size()},       {"residual_terms", total_terms(program)},
+      {"definitions", program.definitions},    {"objectives", program.objective_statements.size()},
+      {"families", ordered_json::array()},     {"warnings", ordered_json::array()}};
+  const std::vector<FamilySummary> summaries = summarise(program);
+  for (std::size_t k = 0; k < summaries.size(); ++k) {
+    const compile::Family& family = program.families[k];
+    document["families"].push_back({{"name", family.name},
+                                    {"file", family.location.file},
+                                    {"line", family.location.line},
+                                    {"kind", summaries[k].kind},
+                                    {"groups", summaries[k].groups},
+                                    {"terms", summaries[k].terms}});
+  }
+  for (const asp::Warning& warning : compiled.warnings) {
+    document["warnings"].push_back(
+        {{"file", warning.location.file}, {"line", warning.location.line}, {"message", warning.message}});
+  }
+  return document;
+}
+
+// Characters of a UTF-8 text, for columns that line up.
+std::size_t width(const std::string& text) {
+  return static_cast<std::size_t>(std::count_if(
+      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+void print_table(const std::vector<std::vector<std::string>>& rows, const std::string& alignment) {
+  std::vector<std::size_t> widths(alignment.size(), 0);
+  for (const auto& row : rows) {
+    for (std::size_t k = 0; k < row.size(); ++k) widths[k] = std::max(widths[k], width(row[k]));
+  }
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t k = 0; k < row.size(); ++k) {
+      const std::string space(widths[k] - width(row[k]), ' ');
+      line += (k > 0 ? "  " : "") + (alignment[k] == 'r' ? space + row[k] : row[k] + space);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    std::cout << line << '\n';
+  }
+}
+
+void print_summary(const compile::Compiled& compiled) {
+  const ConstraintProgram& program = compiled.program;
+  print_table({{"positions", std::to_string(program.positions.size())},
+               {"atoms", std::to_string(program.atoms)},
+               {"groups", std::to_string(program.groups.size())},
+               {"residual terms", std::to_string(total_terms(program))},
+               {"definitions", std::to_string(program.definitions)},
+               {"objectives", std::to_string(program.objective_statements.size())}},
+              "lr");
+  const std::vector<FamilySummary> summaries = summarise(program);
+  if (summaries.empty()) return;
+  std::vector<std::vector<std::string>> rows = {{"family", "line", "kind", "groups", "terms"}};
+  for (std::size_t k = 0; k < summaries.size(); ++k) {
+    const compile::Family& family = program.families[k];
+    rows.push_back({family.name, family.location.file + ":" + std::to_string(family.location.line),
+                    summaries[k].kind, std::to_string(summaries[k].groups),
+                    std::to_string(summaries[k].terms)});
+  }
+  std::cout << '\n';
+  print_table(rows, "lllrr");
+}
+
+void print_warnings(const std::vector<asp::Warning>& warnings) {
+  for (const asp::Warning& warning : warnings) {
+    const std::string place = warning.location.str();
+    std::cerr << place << (place.empty() ? "" : ": ") << "warning: " << warning.message << '\n';
+  }
+}
+
+struct CheckOptions {
+  std::shared_ptr<ProgramOptions> program;
+  std::string show;
+  std::string save;
+  bool json = false;
+};
+
+std::string shown_groups(const ConstraintProgram& program) {
+  std::string text;
+  for (const Group& group : program.groups) {
+    text += program.families[static_cast<std::size_t>(group.family)].name + ": " + describe(program, group);
+  }
+  return text;
+}
+
+int check(const CheckOptions& options) {
+  const asp::GroundOptions ground_options = options.program->ground_options();
+  // With --save the program is read back from what will be saved: standard input can be read only once.
+  const std::string saved =
+      options.save.empty() ? "" : asp::save_compiled(options.program->files, ground_options);
+  const asp::GroundProgram ground = options.save.empty() ? asp::ground(options.program->files, ground_options)
+                                                         : asp::load_compiled(saved, options.save);
+  ordered_json pass_list = ordered_json::array();
+  compile::PassObserver observe;
+  if (options.show == "passes") {
+    observe = [&](const std::string& name, const std::string& dump) {
+      if (options.json) {
+        pass_list.push_back({{"pass", name}, {"dump", dump}});
+      } else {
+        std::cout << "== " << name << '\n' << dump << '\n';
+      }
+    };
+  }
+  const std::string ground_text = options.show == "ground" ? compile::dump_ground(ground) : "";
+  if (!options.json) std::cout << ground_text << (ground_text.empty() ? "" : "\n");
+  const compile::Compiled compiled = compile::compile(ground, observe);
+  if (!options.save.empty()) write_file(options.save, saved);
+  if (options.json) {
+    ordered_json document = to_json(compiled);
+    if (options.show == "ground") document["show"] = ground_text;
+    if (options.show == "passes") document["show"] = pass_list;
+    if (options.show == "groups") document["show"] = shown_groups(compiled.program);
+    std::cout << document.dump(2, ' ', false, ordered_json::error_handler_t::replace) << '\n';
+    return kDone;
+  }
+  if (options.show == "groups") std::cout << shown_groups(compiled.program) << '\n';
+  print_summary(compiled);
+  print_warnings(compiled.warnings);
+  return kDone;
+}
+
+}  // namespace
+
+Action declare_check(CLI::App& command) {
+  auto options = std::make_shared<CheckOptions>();
+  options->program = declare_program(command);
+  command
+      .add_option("--show", options->show,
+                  "Also shows the ground program, what each pass found, or every group")
+      ->check(CLI::IsMember({"ground", "passes", "groups"}));
+  command.add_option("--save", options->save, "Writes the compiled program, for machines without gringo")
+      ->type_name("FILE.as2c");
+  command.add_flag("--json", options->json, "One JSON document on standard output");
+  return [options] { return check(*options); };
+}
+
+}  // namespace as2::cli
