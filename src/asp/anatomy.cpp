@@ -1,7 +1,5 @@
 #include "asp/anatomy.h"
 
-#include <algorithm>
-#include <array>
 #include <set>
 
 namespace as2::asp {
@@ -64,10 +62,6 @@ HeadForm head_form(const TokenList& tokens, Range head) {
 
 }  // namespace
 
-bool token_is(const Token& token, std::string_view text) {
-  return token.text == text && token.kind != Token::Kind::kString;
-}
-
 bool balanced(const TokenList& tokens, Range range) {
   std::string open;
   for (std::size_t i = range.begin; i < range.end; ++i) {
@@ -121,6 +115,7 @@ RuleParts rule_parts(const TokenList& tokens) {
   const std::size_t arrow = find_outside(tokens, whole, ":-");
   parts.head = {whole.begin, arrow == kNowhere ? whole.end : arrow};
   if (arrow != kNowhere) parts.body = {arrow + 1, whole.end};
+  if (whole.empty()) return parts;
   parts.form = head_form(tokens, parts.head);
   if (parts.form == HeadForm::kAtom) parts.signatures = atom_signatures(tokens, parts.head);
   if (parts.form == HeadForm::kChoice) {

@@ -22,7 +22,6 @@ using TokenList = std::vector<Token>;
 
 inline constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
 
-bool token_is(const Token& token, std::string_view text);
 // True if every bracket is closed by its own kind.
 bool balanced(const TokenList& tokens, Range range);
 // First token with this text outside all brackets of the range, or kNowhere.
@@ -38,7 +37,7 @@ enum class HeadForm { kNone, kAtom, kChoice, kLiteral, kDisjunction };
 struct RuleParts {
   Range head;
   Range body;
-  HeadForm form = HeadForm::kNone;
+  HeadForm form = HeadForm::kAtom;
   std::vector<std::string> signatures;  // of the head's atoms; a pool may give several arities
 };
 RuleParts rule_parts(const TokenList& tokens);

@@ -15,13 +15,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is(const Token& token, std::string_view text) {
-  return token.text == text && token.kind != Token::Kind::kString;
-}
-
 // `:~ a. [1]`, `#external a. [true]` and `#heuristic a. [1,sign]` go on behind their dot.
 bool has_tail(const Token& first) {
-  return is(first, ":~") || is(first, "#external") || is(first, "#heuristic");
+  return token_is(first, ":~") || token_is(first, "#external") || token_is(first, "#heuristic");
 }
 
 class Loader {
@@ -68,7 +64,7 @@ class Loader {
           (end >= tokens.size() || tokens[end].begin > scanned.comments[comment].begin)) {
         statement.comment = scanned.comments[comment].content;
       }
-      if (is(statement.tokens.front(), "#include")) {
+      if (token_is(statement.tokens.front(), "#include")) {
         include(statement);
       } else {
         program_.statements.push_back(std::move(statement));
@@ -86,14 +82,14 @@ class Loader {
     };
     std::size_t at = begin;
     // `#include <name.lp>`: the dot in the name ends nothing.
-    if (is(tokens[at], "#include") && at + 1 < tokens.size() && is(tokens[at + 1], "<")) {
-      while (at < tokens.size() && !is(tokens[at], ">")) ++at;
+    if (token_is(tokens[at], "#include") && at + 1 < tokens.size() && token_is(tokens[at + 1], "<")) {
+      while (at < tokens.size() && !token_is(tokens[at], ">")) ++at;
     }
-    while (at < tokens.size() && !is(tokens[at], ".")) ++at;
+    while (at < tokens.size() && !token_is(tokens[at], ".")) ++at;
     if (at >= tokens.size()) unexpected_end(begin);
     ++at;
-    if (has_tail(tokens[begin]) && at < tokens.size() && is(tokens[at], "[")) {
-      while (at < tokens.size() && !is(tokens[at], "]")) ++at;
+    if (has_tail(tokens[begin]) && at < tokens.size() && token_is(tokens[at], "[")) {
+      while (at < tokens.size() && !token_is(tokens[at], "]")) ++at;
       if (at >= tokens.size()) unexpected_end(begin);
       ++at;
     }
@@ -105,7 +101,7 @@ class Loader {
     std::string wanted;
     if (tokens.size() == 3 && tokens[1].kind == Token::Kind::kString) {
       wanted = std::string(tokens[1].text.substr(1, tokens[1].text.size() - 2));
-    } else if (tokens.size() > 3 && is(tokens[1], "<") && is(tokens[tokens.size() - 2], ">")) {
+    } else if (tokens.size() > 3 && token_is(tokens[1], "<") && token_is(tokens[tokens.size() - 2], ">")) {
       wanted = std::string(statement.file->slice(tokens[1].end, tokens[tokens.size() - 2].begin));
     } else {
       throw InputError(statement.location(), "file name expected in `" + statement.text() + "`",

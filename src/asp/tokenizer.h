@@ -45,6 +45,11 @@ struct Token {
   std::string_view text;  // points into the source
 };
 
+// True for a token with this text that is no string.
+inline bool token_is(const Token& token, std::string_view text) {
+  return token.text == text && token.kind != Token::Kind::kString;
+}
+
 struct Comment {
   std::size_t begin = 0;
   std::size_t end = 0;
