@@ -8,6 +8,8 @@ int main(int argc, char** argv) {
       {"check", "Compiles a program and shows its positions, families and groups", declare_check},
       {"data", "Fetches and checks MNIST, generates boards and tuples, renders images", declare_data},
       {"decode", "An assignment that satisfies the program, from beliefs", declare_decode},
+      {"verify", "Asks clingo whether assignments are answer sets, and names what they violate",
+       declare_verify},
   };
   return run(argc, argv, verbs);
 }

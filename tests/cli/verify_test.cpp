@@ -1,0 +1,99 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "support/random_program.h"
+#include "support/run_as2.h"
+
+namespace as2::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using as2::testing::Finished;
+using ::testing::HasSubstr;
+using Json = nlohmann::json;
+
+class VerifyVerb : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::temp_directory_path() / ("as2-verify-verb-" + std::to_string(getpid()));
+    fs::create_directories(folder_);
+    if (!as2::testing::have_clingo()) GTEST_SKIP() << "no clingo";
+    put("pair.lp", "{ at(X,V) : V=1..k } = 1 :- X=1..2.\n#const k=2.\n:- at(1,V), at(2,V). % different\n");
+    put("good.json", "{\"at(1,_)\": \"1\",\n \"at(2,_)\": \"2\"}\n");
+    put("many.jsonl",
+        "{\"at(1,_)\":\"1\",\"at(2,_)\":\"2\"}\n{\"at(1,_)\":\"1\",\"at(2,_)\":\"9\"}\n"
+        "{\"at(1,_)\":\"2\",\"at(2,_)\":\"2\"}\n");
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  void put(const std::string& name, const std::string& text) const { std::ofstream(folder_ / name) << text; }
+  Finished run(const std::string& arguments) const {
+    return as2::testing::run_as2(folder_, "verify " + arguments);
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(VerifyVerb, OneDocument) {
+  const Finished valid = run("pair.lp --assignment good.json --json");
+  EXPECT_EQ(valid.exit_code, 0) << valid.err;
+  EXPECT_EQ(Json::parse(valid.out), Json::parse(R"({"valid":true,"violated":[]})"));
+  EXPECT_EQ(valid.err, "");
+  EXPECT_EQ(run("pair.lp --assignment good.json").out, "valid\n");
+  EXPECT_EQ(run("pair.lp --assignment - < good.json").out, "valid\n");
+}
+
+TEST_F(VerifyVerb, OneALineWithABadOneInItsPlace) {
+  const Finished many = run("pair.lp --assignment many.jsonl --json");
+  EXPECT_EQ(many.exit_code, 1);
+  std::istringstream lines(many.out);
+  std::string line;
+  std::getline(lines, line);
+  EXPECT_EQ(Json::parse(line)["valid"], true);
+  std::getline(lines, line);
+  EXPECT_THAT(Json::parse(line)["error"].get<std::string>(), HasSubstr("many.jsonl:2"));
+  std::getline(lines, line);
+  EXPECT_EQ(Json::parse(line),
+            Json::parse(R"({"valid":false,"violated":[{"family":"different","file":"pair.lp","line":3}]})"));
+  EXPECT_FALSE(std::getline(lines, line));
+}
+
+TEST_F(VerifyVerb, ConstantsCount) {
+  EXPECT_EQ(run("pair.lp -c k=1 --assignment good.json").exit_code, 1);
+  EXPECT_EQ(run("pair.lp -c k=3 --assignment good.json").out, "valid\n");
+}
+
+TEST_F(VerifyVerb, WithoutClingoThereIsNoVerdict) {
+  setenv("AS2_CLINGO", "/nonexistent/clingo", 1);
+  const Finished none = run("pair.lp --assignment good.json --json");
+  unsetenv("AS2_CLINGO");
+  EXPECT_TRUE(Json::parse(none.out)["valid"].is_null()) << none.out;
+  EXPECT_THAT(none.err, HasSubstr("no clingo found"));
+}
+
+TEST_F(VerifyVerb, MistakesHaveTheirExitCodes) {
+  EXPECT_EQ(run("pair.lp").exit_code, 2);
+  EXPECT_EQ(run("- --assignment good.json < pair.lp").exit_code, 2);
+  EXPECT_EQ(run("pair.as2c --assignment good.json").exit_code, 1);
+  EXPECT_EQ(run("none.lp --assignment good.json").exit_code, 1);
+  EXPECT_EQ(run("pair.lp --assignment none.json").exit_code, 1);
+  put("part.json", "{\"at(1,_)\": \"1\"}");
+  EXPECT_EQ(run("pair.lp --assignment part.json").exit_code, 1);
+}
+
+TEST_F(VerifyVerb, VersionNamesWhatItWasBuiltWith) {
+  const Finished version = as2::testing::run_as2(folder_, "--version");
+  EXPECT_THAT(version.out, ::testing::ContainsRegex("^as2 [0-9]+\\.[0-9]+\\.[0-9]+\n"));
+  EXPECT_THAT(version.out, HasSubstr("LibTorch"));
+  EXPECT_THAT(version.out, HasSubstr("gringo version "));
+  setenv("AS2_GRINGO", "/nonexistent/gringo", 1);
+  EXPECT_THAT(as2::testing::run_as2(folder_, "--version").out, HasSubstr("gringo not found"));
+  unsetenv("AS2_GRINGO");
+}
+
+}  // namespace
+}  // namespace as2::cli
