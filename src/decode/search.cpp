@@ -5,6 +5,7 @@
 // deepening: first 0 (every position takes its best symbol, uniform ones stay open), then a little more than
 // the least loss the cap has refused, until the models asked for lie under it. Under a cap the bound removes
 // every symbol too dear, which fixes near-certain positions at the root. The last round dominates the cost.
+// Where the first rounds do not settle it, losses are shifted for a stronger bound (dual.h).
 // Within a round: propagate, decide the most certain position (largest loss of its second-best symbol), among
 // uniform ones the one with fewest symbols left; on a conflict jump back to the deepest decision it involves.
 #include "decode/search.h"
@@ -12,12 +13,15 @@
 #include <algorithm>
 #include <limits>
 
+#include "decode/dual.h"
+
 namespace as2::decode {
 namespace {
 
 constexpr std::int64_t kNoCap = std::numeric_limits<std::int64_t>::max() - 1;
 constexpr std::int64_t kCheckEvery = 64;   // nodes between looks at the clock
 constexpr std::int64_t kDearRound = 2000;  // nodes after which the cap doubles
+constexpr std::int64_t kEasy = 100;        // nodes after which a stronger bound is worth its price
 
 }  // namespace
 
@@ -27,10 +31,13 @@ SearchResult Search::run(const std::vector<std::vector<std::int64_t>>& given, co
   limits_ = limits;
   models_ = static_cast<std::size_t>(models);
   abandoned_ = false;
+  std::int64_t offset = 0;  // what shifting the losses has already proved
+  bool shifted = state_.problem().exact.rows() == 0;
+  const std::vector<std::vector<std::int64_t>>* used = &given;
   for (cap_ = 0;;) {
     result_.found.clear();
     const std::int64_t before = result_.nodes;
-    if (!start(given, pins, cap_)) return result_;
+    if (!start(*used, pins, cap_)) return result_;
     explore();
     if (abandoned_) {
       abandoned_ = false;
@@ -39,9 +46,19 @@ SearchResult Search::run(const std::vector<std::vector<std::int64_t>>& given, co
     }
     const std::int64_t refused = state_.least_refused();
     if (!result_.complete || result_.found.size() == models_ || refused > kNoCap || cap_ == kNoCap) break;
-    result_.bound = refused;
+    result_.bound = offset + refused;
     cap_ = refused + (result_.nodes - before > kDearRound ? refused : refused / 3);
+    if (!shifted && result_.nodes > kEasy) {
+      shifted = true;
+      start(given, pins, kNoCap);
+      shifted_ = given;
+      offset = shift_losses(state_, given[0], shifted_[0]);
+      used = &shifted_;
+      result_.bound = std::max(result_.bound, offset);
+      cap_ = std::max<std::int64_t>(0, refused - offset);
+    }
   }
+  for (Found& model : result_.found) model.loss[0] += offset;
   if (result_.complete && !result_.found.empty()) result_.bound = result_.found.front().loss[0];
   return result_;
 }

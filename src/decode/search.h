@@ -55,6 +55,7 @@ class Search {
   Limits limits_;
   std::size_t models_ = 1;
   std::int64_t cap_ = 0;
+  std::vector<std::vector<std::int64_t>> shifted_;
   bool abandoned_ = false;  // the cap was given up for want of budget
 };
 
