@@ -1,0 +1,260 @@
+// Sudoku: generated boards solved and certified unique, misread clues put right, contradictions explained.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "as2/compile.h"
+#include "as2/decoder.h"
+#include "data/board_list.h"
+#include "data/sudoku.h"
+
+namespace as2::decode {
+namespace {
+
+const compile::ConstraintProgram& sudoku() {
+  static const compile::Compiled compiled =
+      compile::compile_files({std::string(AS2_SOURCE_DIR) + "/programs/sudoku.lp"});
+  return compiled.program;
+}
+
+// Perception's view of a board: near-certain clues, uniform blanks.
+Beliefs read_board(const data::Grid& puzzle, double certainty = 0.9999) {
+  Beliefs beliefs(81 * 9, 1.0 / 9);
+  for (std::size_t i = 0; i < 81; ++i) {
+    if (!puzzle[i]) continue;
+    std::fill_n(beliefs.begin() + static_cast<std::ptrdiff_t>(9 * i), 9, (1 - certainty) / 8);
+    beliefs[9 * i + puzzle[i] - 1] = certainty;
+  }
+  return beliefs;
+}
+
+// The clue is read as another digit; the true one comes second.
+void misread(Beliefs& beliefs, std::size_t cell, int truth, int read, double p_truth) {
+  std::fill_n(beliefs.begin() + static_cast<std::ptrdiff_t>(9 * cell), 9, 1e-6);
+  beliefs[9 * cell + static_cast<std::size_t>(truth) - 1] = p_truth;
+  beliefs[9 * cell + static_cast<std::size_t>(read) - 1] = 1 - p_truth - 7e-6;
+}
+
+data::Grid grid_of(const compile::Assignment& assignment) {
+  data::Grid grid;
+  for (const int symbol : assignment) grid.push_back(static_cast<std::uint8_t>(symbol + 1));
+  return grid;
+}
+
+void expect_solved_and_unique(const std::vector<data::Board>& boards) {
+  const Decoder decoder(sudoku());
+  std::vector<Beliefs> beliefs;
+  for (const data::Board& board : boards) beliefs.push_back(read_board(board.puzzle));
+  DecodeOptions options;
+  options.models = 2;
+  const std::vector<Decoded> decoded = decoder.decode_batch(beliefs, options, 2);
+  for (std::size_t k = 0; k < boards.size(); ++k) {
+    SCOPED_TRACE(data::grid_text(boards[k].puzzle));
+    ASSERT_EQ(decoded[k].status, Status::kOptimal);
+    const data::Grid solution = grid_of(decoded[k].models[0].assignment);
+    EXPECT_TRUE(data::is_solved(solution));
+    if (!boards[k].solution.empty()) {
+      EXPECT_EQ(solution, boards[k].solution);
+    }
+    // Unique: the runner-up must have changed a clue, at the price of at least one.
+    ASSERT_EQ(decoded[k].models.size(), 2U);
+    const double margin = decoded[k].models[0].log_probability - decoded[k].models[1].log_probability;
+    EXPECT_GT(margin, 10.0);
+  }
+}
+
+TEST(Sudoku, GeneratedBoardsOfEveryDifficulty) {
+  for (const int clues : {24, 26, 28, 30, 36, 45}) {
+    data::GenerateOptions options;
+    options.min_clues = options.max_clues = clues;
+    options.seed = 17;
+    expect_solved_and_unique(data::generate(options, 0, 40));
+  }
+}
+
+// Public 17-clue puzzles (Gordon Royle's collection).
+TEST(Sudoku, SeventeenClues) {
+  const std::string list =
+      "000000010400000000020000000000050407008000300001090000300400200050100000000806000\n"
+      "000000010400000000020000000000050604008000300001090000300400200050100000000807000\n"
+      "000000012000035000000600070700000300000400800100000000000120000080000040050000600\n"
+      "000000012003600000000007000410020000000500300700000600280000040000300500000000000\n"
+      "000000012008030000000000040120500000000004700060000000507000300000620000000100000\n";
+  expect_solved_and_unique(data::parse_boards(list, "list"));
+}
+
+TEST(Sudoku, BlankBoardsAreNotUnique) {
+  DecodeOptions options;
+  options.models = 2;
+  const Decoded decoded = Decoder(sudoku()).decode(read_board(data::Grid(81, 0)), options);
+  ASSERT_EQ(decoded.models.size(), 2U);
+  EXPECT_EQ(decoded.models[0].log_probability, decoded.models[1].log_probability);
+  EXPECT_NE(decoded.models[0].assignment, decoded.models[1].assignment);
+}
+
+TEST(Sudoku, PutsRightWhatPerceptionMisread) {
+  data::GenerateOptions generate;
+  generate.seed = 4;
+  const Decoder decoder(sudoku());
+  const std::vector<data::Board> boards = data::generate(generate, 0, 100);
+  int put_right = 0;
+  for (std::size_t k = 0; k < boards.size(); ++k) {
+    SCOPED_TRACE(k);
+    Beliefs beliefs = read_board(boards[k].puzzle);
+    std::vector<std::size_t> wrong;
+    for (std::size_t i = k % 5; i < 81 && wrong.size() < 1 + k % 2; ++i) {
+      if (boards[k].puzzle[i]) wrong.push_back(i);
+    }
+    for (const std::size_t cell : wrong) {
+      const int truth = boards[k].puzzle[cell];
+      misread(beliefs, cell, truth, truth % 9 + 1, 0.2);
+    }
+    const Decoded decoded = decoder.decode(beliefs);
+    ASSERT_EQ(decoded.status, Status::kOptimal);
+    double truth = 0;
+    for (std::size_t i = 0; i < 81; ++i) truth += std::log(beliefs[9 * i + boards[k].solution[i] - 1]);
+    EXPECT_GE(decoded.models[0].log_probability, truth - 1e-9);
+    // A board whose misreading has a solution of its own is rightly read that way.
+    if (grid_of(decoded.models[0].assignment) != boards[k].solution) {
+      EXPECT_GT(decoded.models[0].log_probability, truth + 0.1);
+      continue;
+    }
+    ++put_right;
+    const Explanation explanation = explain(sudoku(), beliefs, decoded.models[0].assignment);
+    ASSERT_EQ(explanation.changed.size(), wrong.size());
+    for (std::size_t w = 0; w < wrong.size(); ++w) {
+      const Change& change = explanation.changed[w];
+      EXPECT_EQ(change.position, static_cast<int>(wrong[w]));
+      EXPECT_EQ(change.decoded + 1, boards[k].puzzle[wrong[w]]);
+      EXPECT_GT(change.p_read, change.p_decoded);
+    }
+    // A group is blamed only for what was read: two equal clues in it.
+    for (const int g : explanation.broken_groups) {
+      std::vector<int> digits;
+      for (const int i : sudoku().groups[g].positions) {
+        if (!boards[k].puzzle[i]) continue;
+        const bool is_wrong =
+            std::find(wrong.begin(), wrong.end(), static_cast<std::size_t>(i)) != wrong.end();
+        digits.push_back(is_wrong ? boards[k].puzzle[i] % 9 + 1 : boards[k].puzzle[i]);
+      }
+      std::sort(digits.begin(), digits.end());
+      EXPECT_NE(std::adjacent_find(digits.begin(), digits.end()), digits.end());
+    }
+  }
+  EXPECT_GT(put_right, 90);
+}
+
+TEST(Sudoku, ContradictoryPinsAreExplained) {
+  data::GenerateOptions generate;
+  const data::Board board = data::generate(generate, 3);
+  DecodeOptions options;
+  for (int i = 0; i < 81; ++i) {
+    if (board.puzzle[i]) options.pins.push_back({i, board.puzzle[i] - 1});
+  }
+  const Decoder decoder(sudoku());
+  const Beliefs beliefs = read_board(data::Grid(81, 0));
+  ASSERT_EQ(decoder.decode(beliefs, options).status, Status::kOptimal);
+  // One more clue, which no peer contradicts but the solution does.
+  int cell = -1;
+  int digit = -1;
+  for (int i = 0; i < 81 && cell < 0; ++i) {
+    for (int d = 1; d <= 9 && !board.puzzle[i]; ++d) {
+      data::Grid tried = board.puzzle;
+      tried[i] = static_cast<std::uint8_t>(d);
+      if (d != board.solution[i] && data::is_consistent(tried)) {
+        cell = i;
+        digit = d;
+        break;
+      }
+    }
+  }
+  ASSERT_GE(cell, 0);
+  options.pins.push_back({cell, digit - 1});
+  const Decoded decoded = decoder.decode(beliefs, options);
+  ASSERT_EQ(decoded.status, Status::kUnsatisfiable);
+  const Conflict& conflict = decoded.conflict;
+  EXPECT_FALSE(conflict.groups.empty());
+  // Minimal: without any of its pins the whole program is satisfiable together with the others.
+  for (std::size_t k = 0; k < conflict.pins.size(); ++k) {
+    DecodeOptions fewer;
+    fewer.pins = conflict.pins;
+    fewer.minimal_conflict = false;
+    EXPECT_EQ(decoder.decode(beliefs, fewer).status, Status::kUnsatisfiable);
+    compile::ConstraintProgram part = sudoku();
+    part.groups.clear();
+    for (const int g : conflict.groups) part.groups.push_back(sudoku().groups[g]);
+    EXPECT_EQ(Decoder(part).decode(beliefs, fewer).status, Status::kUnsatisfiable);
+    fewer.pins.erase(fewer.pins.begin() + static_cast<std::ptrdiff_t>(k));
+    EXPECT_EQ(Decoder(part).decode(beliefs, fewer).status, Status::kOptimal);
+  }
+}
+
+TEST(Sudoku, TwoConfidentEqualCluesInARow) {
+  Beliefs beliefs = read_board(data::Grid(81, 0));
+  const auto set = [&](std::size_t cell, std::size_t digit, double p) {
+    std::fill_n(beliefs.begin() + static_cast<std::ptrdiff_t>(9 * cell), 9, (1 - p) / 8);
+    beliefs[9 * cell + digit - 1] = p;
+  };
+  set(0, 5, 0.9);
+  set(8, 5, 0.6);
+  const Decoded decoded = Decoder(sudoku()).decode(beliefs);
+  ASSERT_EQ(decoded.status, Status::kOptimal);
+  EXPECT_EQ(decoded.models[0].assignment[0], 4);
+  const Explanation explanation = explain(sudoku(), beliefs, decoded.models[0].assignment);
+  ASSERT_EQ(explanation.changed.size(), 1U);
+  EXPECT_EQ(explanation.changed[0].position, 8);
+  ASSERT_EQ(explanation.broken_groups.size(), 1U);
+  EXPECT_EQ(sudoku().families[sudoku().groups[explanation.broken_groups[0]].family].name, "rows");
+}
+
+TEST(Sudoku, TheGuideBreaksTies) {
+  const data::Board board = data::generate(data::GenerateOptions{}, 9);
+  const Beliefs blank = read_board(data::Grid(81, 0));
+  const Beliefs guide = read_board(board.solution, 0.9);
+  DecodeOptions options;
+  options.guide = &guide;
+  const Decoded decoded = Decoder(sudoku()).decode(blank, options);
+  EXPECT_EQ(grid_of(decoded.models[0].assignment), board.solution);
+}
+
+TEST(Sudoku, GreedyFollowsThePaper) {
+  const data::Board board = data::generate({3, 45, 45, 1}, 2);
+  DecodeOptions options;
+  options.method = Method::kGreedy;
+  const Decoder decoder(sudoku());
+  for (int i = 0; i < 81; ++i) {
+    if (board.puzzle[i]) options.evidence.push_back(i);
+  }
+  // A reasoner that knows the solution, though not surely: greedy commits it.
+  Beliefs beliefs = read_board(board.solution, 0.5);
+  const Decoded right = decoder.decode(beliefs, options);
+  ASSERT_EQ(right.status, Status::kSatisfied);
+  EXPECT_EQ(grid_of(right.models[0].assignment), board.solution);
+  // Two equal clues in a row are both evidence: the second has nothing left.
+  const int first = options.evidence[0];
+  int second = -1;
+  for (const int i : options.evidence) {
+    if (i != first && i / 9 == first / 9) second = i;
+  }
+  ASSERT_GE(second, 0);
+  misread(beliefs, static_cast<std::size_t>(second), board.puzzle[second], board.puzzle[first], 0.1);
+  const Decoded stuck = decoder.decode(beliefs, options);
+  EXPECT_EQ(stuck.status, Status::kDeadEnd);
+  EXPECT_EQ(stuck.dead_end_position, second);
+  EXPECT_TRUE(stuck.models.empty());
+}
+
+TEST(Sudoku, PublicLists) {
+  const char* folder = std::getenv("AS2_PUZZLES");
+  if (!folder)
+    GTEST_SKIP() << "AS2_PUZZLES names no folder with 17-clue.txt.gz, hardest-375.txt, magictour-1465.txt";
+  for (const char* name : {"17-clue.txt.gz", "hardest-375.txt", "magictour-1465.txt"}) {
+    SCOPED_TRACE(name);
+    expect_solved_and_unique(data::read_boards(std::string(folder) + "/" + name));
+  }
+}
+
+}  // namespace
+}  // namespace as2::decode
