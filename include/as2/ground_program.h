@@ -73,6 +73,7 @@ struct Warning {
 };
 
 struct GroundProgram {
+  std::string file;                   // the first source file: the place of what concerns the whole program
   std::vector<Statement> statements;  // in source order
   std::vector<Rule> rules;            // in gringo's order
   std::vector<Minimize> minimize;

@@ -61,6 +61,13 @@ void require_sources(const std::vector<std::string>& files) {
   }
 }
 
+GroundProgram build(const std::string& aspif, const std::string& name, SourceMap map,
+                    const std::string& file) {
+  GroundProgram program = build_ground_program(aspif, name, std::move(map));
+  program.file = file;
+  return program;
+}
+
 }  // namespace
 
 GroundProgram ground(const std::vector<std::string>& files, const GroundOptions& options) {
@@ -75,12 +82,12 @@ GroundProgram ground(const std::vector<std::string>& files, const GroundOptions&
   }
   require_sources(files);
   Grounded grounded = ground_source(read_program(files), options);
-  return build_ground_program(grounded.aspif, kGringoOutput, std::move(grounded.map));
+  return build(grounded.aspif, kGringoOutput, std::move(grounded.map), files[0]);
 }
 
 GroundProgram ground_text(const std::string& text, const std::string& name, const GroundOptions& options) {
   Grounded grounded = ground_source(read_program_text(text, name), options);
-  return build_ground_program(grounded.aspif, kGringoOutput, std::move(grounded.map));
+  return build(grounded.aspif, kGringoOutput, std::move(grounded.map), name);
 }
 
 std::string save_compiled(const std::vector<std::string>& files, const GroundOptions& options) {
@@ -91,7 +98,7 @@ std::string save_compiled(const std::vector<std::string>& files, const GroundOpt
 }
 
 GroundProgram load_compiled(const std::string& text, const std::string& name) {
-  return build_ground_program(text, name, read_source_map(text, name));
+  return build(text, name, read_source_map(text, name), name);
 }
 
 }  // namespace as2::asp

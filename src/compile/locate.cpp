@@ -54,6 +54,13 @@ std::string listed(const std::vector<std::string>& names) {
   return text.empty() ? "an aggregate" : text;
 }
 
+SourceLocation whole_program(const GroundProgram& ground) {
+  SourceLocation place;
+  place.file = ground.file;
+  place.line = 1;
+  return place;
+}
+
 }  // namespace
 
 SourceLocation rule_of(const GroundProgram& ground, const std::vector<Atom>& atoms) {
@@ -65,7 +72,7 @@ SourceLocation rule_of(const GroundProgram& ground, const std::vector<Atom>& ato
       if (defines && head_mentions(statement, predicate_of(name))) return statement.location;
     }
   }
-  return ground.statements.empty() ? SourceLocation{} : ground.statements.front().location;
+  return whole_program(ground);
 }
 
 void refuse_disjunction(const GroundProgram& ground, const asp::Rule& rule) {
@@ -92,8 +99,7 @@ void refuse_chosen_and_derived(const GroundProgram& ground, Atom atom) {
 
 void refuse_no_positions(const GroundProgram& ground) {
   throw InputError(
-      ground.statements.empty() ? SourceLocation{} : ground.statements.front().location,
-      "the program has no position: nothing in it is chosen",
+      whole_program(ground), "the program has no position: nothing in it is chosen",
       {"say what is open with a choice rule, for example `{ cell(R,C,V) : V=1..9 } = 1 :- R=1..9, C=1..9.`"});
 }
 

@@ -56,7 +56,8 @@ void run_circuit(Compilation& c) {
   for (const auto& [atom, condition] : c.shown) program.shown.push_back({atom, circuit.ref(condition)});
 }
 
-// A family that says nothing, or that nothing can satisfy, is worth a word.
+// A family that nothing can satisfy, or anything, is worth a word (one without ground instances got its when
+// it was grounded).
 void warn(Compilation& c) {
   const ConstraintProgram& program = c.result.program;
   std::vector<int> groups(program.families.size(), 0);
@@ -70,9 +71,7 @@ void warn(Compilation& c) {
     std::string message;
     if (hopeless[k]) {
       message = "`" + family.name + "` is violated whatever is chosen: the program has no answer set";
-    } else if (groups[k] == 0 && c.constraints.ground_instances[k] == 0) {
-      message = "`" + family.name + "` has no ground instance: it constrains nothing (a mistyped predicate?)";
-    } else if (groups[k] == 0) {
+    } else if (groups[k] == 0 && c.constraints.ground_instances[k] > 0) {
       message = "`" + family.name + "` holds whatever is chosen: it constrains nothing";
     }
     if (!message.empty()) c.result.warnings.push_back({family.location, message});
@@ -90,11 +89,11 @@ const std::vector<Pass>& passes() {
   static const std::vector<Pass> kPasses = {
       {"normalise", "facts and what follows from them fold away; clues are kept apart",
        [](Compilation& c) { c.normal = normalise(c.ground); }, dump_normal},
+      {"strata", "rules in the order of evaluation; what is not stratified is refused",
+       [](Compilation& c) { c.strata = find_strata(c.ground, c.normal); }, dump_strata},
       {"choices", "exactly-one choices are found, all other chosen atoms are Boolean", run_choices,
        dump_choices},
       {"positions", "positions get their names and stand in clingo's order", run_positions, dump_positions},
-      {"strata", "rules in the order of evaluation; what is not stratified is refused",
-       [](Compilation& c) { c.strata = find_strata(c.ground, c.normal); }, dump_strata},
       {"definitions",
        "every atom as a formula; auxiliary atoms turn back into aggregates, equal ones are shared",
        run_definitions, dump_definitions},
