@@ -221,138 +221,139 @@ void merge_cliques(std::vector<Kinds>& kinds, const Positions& positions, Defini
       }
     }
   }
+}
 
-  namespace {
+namespace {
 
-  // Groups exclusive instances of one family.
-  class ExclusiveMerger {
-   public:
-    ExclusiveMerger(const Positions& positions, const Formulas& formulas)
-        : positions_(positions.positions), formulas_(formulas) {}
+// Groups exclusive instances of one family.
+class ExclusiveMerger {
+ public:
+  ExclusiveMerger(const Positions& positions, const Formulas& formulas)
+      : positions_(positions.positions), formulas_(formulas) {}
 
-    std::vector<ExclusiveGroup> merge(const std::vector<ExclusiveInstance>& instances) const {
-      std::map<std::vector<int>, ExclusiveGroup> groups;
-      std::set<std::vector<int>> seen;
-      for (const ExclusiveInstance& instance : instances) {
-        if (!seen.insert(instance.members).second) continue;
-        std::vector<int> key;
-        for (const int member : instance.members) key.push_back(formulas_[member].set.position);
-        ExclusiveGroup& group = groups[key];
-        group.positions = key;
-        group.instances.push_back(instance);
-      }
-      join_smaller(groups);
-      std::vector<ExclusiveGroup> result;
-      for (auto& entry : groups) {
-        if (!entry.second.instances.empty()) result.push_back(std::move(entry.second));
-      }
-      return result;
+  std::vector<ExclusiveGroup> merge(const std::vector<ExclusiveInstance>& instances) const {
+    std::map<std::vector<int>, ExclusiveGroup> groups;
+    std::set<std::vector<int>> seen;
+    for (const ExclusiveInstance& instance : instances) {
+      if (!seen.insert(instance.members).second) continue;
+      std::vector<int> key;
+      for (const int member : instance.members) key.push_back(formulas_[member].set.position);
+      ExclusiveGroup& group = groups[key];
+      group.positions = key;
+      group.instances.push_back(instance);
     }
-
-    // As many instances as positions, and every symbol of every position in exactly one: then each position
-    // counts once, so at most one in each instance is exactly one.
-    bool pigeonhole(const ExclusiveGroup& group) const {
-      if (group.instances.size() != group.positions.size()) return false;
-      std::set<std::pair<int, int>> covered;
-      std::size_t total = 0;
-      for (const ExclusiveInstance& instance : group.instances) {
-        for (const int member : instance.members) {
-          for (const int symbol : formulas_[member].set.symbols) {
-            if (!covered.emplace(formulas_[member].set.position, symbol).second) return false;
-          }
-        }
-      }
-      for (const int position : group.positions)
-        total += positions_[static_cast<std::size_t>(position)].symbols.size();
-      return covered.size() == total;
+    join_smaller(groups);
+    std::vector<ExclusiveGroup> result;
+    for (auto& entry : groups) {
+      if (!entry.second.instances.empty()) result.push_back(std::move(entry.second));
     }
+    return result;
+  }
 
-   private:
-    // The symbol all members name, or nothing.
-    const std::string* common_symbol(const ExclusiveInstance& instance) const {
-      const std::string* common = nullptr;
+  // As many instances as positions, and every symbol of every position in exactly one: then each position
+  // counts once, so at most one in each instance is exactly one.
+  bool pigeonhole(const ExclusiveGroup& group) const {
+    if (group.instances.size() != group.positions.size()) return false;
+    std::set<std::pair<int, int>> covered;
+    std::size_t total = 0;
+    for (const ExclusiveInstance& instance : group.instances) {
       for (const int member : instance.members) {
-        const SetLiteral& set = formulas_[member].set;
-        if (set.symbols.size() != 1) return nullptr;
-        const std::string& symbol = positions_[static_cast<std::size_t>(set.position)]
-                                        .symbols[static_cast<std::size_t>(set.symbols.front())];
-        if (common != nullptr && *common != symbol) return nullptr;
-        common = &symbol;
-      }
-      return common;
-    }
-
-    bool has_symbol(int position, const std::string& symbol) const {
-      const auto& symbols = positions_[static_cast<std::size_t>(position)].symbols;
-      return std::find(symbols.begin(), symbols.end(), symbol) != symbols.end();
-    }
-
-    // The instance of symbol v joins a larger group G if its positions are exactly those of G that have v.
-    void join_smaller(std::map<std::vector<int>, ExclusiveGroup>& groups) const {
-      std::size_t smallest = ~std::size_t{0};
-      std::map<int, std::vector<ExclusiveGroup*>> containing;
-      for (auto& entry : groups) {
-        smallest = std::min(smallest, entry.first.size());
-      }
-      for (auto& entry : groups) {
-        if (entry.first.size() == smallest) continue;
-        for (const int position : entry.first) containing[position].push_back(&entry.second);
-      }
-      for (auto& entry : groups) {
-        const std::vector<int>& own = entry.first;
-        const auto candidates = containing.find(own.front());
-        if (candidates == containing.end()) continue;
-        auto& instances = entry.second.instances;
-        instances.erase(std::remove_if(instances.begin(), instances.end(),
-                                       [&](const ExclusiveInstance& instance) {
-                                         ExclusiveGroup* larger =
-                                             group_to_join(instance, own, candidates->second);
-                                         if (larger != nullptr) larger->instances.push_back(instance);
-                                         return larger != nullptr;
-                                       }),
-                        instances.end());
-      }
-    }
-
-    ExclusiveGroup* group_to_join(const ExclusiveInstance& instance, const std::vector<int>& own,
-                                  const std::vector<ExclusiveGroup*>& candidates) const {
-      const std::string* symbol = common_symbol(instance);
-      if (symbol == nullptr) return nullptr;
-      for (ExclusiveGroup* candidate : candidates) {
-        if (candidate->positions.size() <= own.size()) continue;
-        std::vector<int> having;
-        for (const int position : candidate->positions) {
-          if (has_symbol(position, *symbol)) having.push_back(position);
-          if (having.size() > own.size()) break;
-        }
-        if (having == own) return candidate;
-      }
-      return nullptr;
-    }
-
-    const std::vector<Position>& positions_;
-    const Formulas& formulas_;
-  };
-
-  }  // namespace
-
-  void merge_exclusive(std::vector<Kinds> & kinds, const Positions& positions, Definitions& definitions) {
-    const ExclusiveMerger merger(positions, definitions.formulas);
-    Classifier classifier(positions, definitions);
-    for (Kinds& family : kinds) {
-      for (const ExclusiveGroup& group : merger.merge(family.exactly_one)) {
-        const bool at_most_one_suffices = merger.pigeonhole(group);
-        for (const ExclusiveInstance& instance : group.instances) {
-          if (at_most_one_suffices) {
-            family.at_most_one.push_back(instance);
-          } else {
-            const FormulaBody& test = definitions.formulas[instance.test.id];
-            classifier.add_linear(test.sum, -1, {0}, test.values, family);
-          }
+        for (const int symbol : formulas_[member].set.symbols) {
+          if (!covered.emplace(formulas_[member].set.position, symbol).second) return false;
         }
       }
-      family.exclusive = merger.merge(family.at_most_one);
+    }
+    for (const int position : group.positions)
+      total += positions_[static_cast<std::size_t>(position)].symbols.size();
+    return covered.size() == total;
+  }
+
+ private:
+  // The symbol all members name, or nothing.
+  const std::string* common_symbol(const ExclusiveInstance& instance) const {
+    const std::string* common = nullptr;
+    for (const int member : instance.members) {
+      const SetLiteral& set = formulas_[member].set;
+      if (set.symbols.size() != 1) return nullptr;
+      const std::string& symbol = positions_[static_cast<std::size_t>(set.position)]
+                                      .symbols[static_cast<std::size_t>(set.symbols.front())];
+      if (common != nullptr && *common != symbol) return nullptr;
+      common = &symbol;
+    }
+    return common;
+  }
+
+  bool has_symbol(int position, const std::string& symbol) const {
+    const auto& symbols = positions_[static_cast<std::size_t>(position)].symbols;
+    return std::find(symbols.begin(), symbols.end(), symbol) != symbols.end();
+  }
+
+  // The instance of symbol v joins a larger group G if its positions are exactly those of G that have v.
+  void join_smaller(std::map<std::vector<int>, ExclusiveGroup>& groups) const {
+    std::size_t smallest = ~std::size_t{0};
+    std::map<int, std::vector<ExclusiveGroup*>> containing;
+    for (auto& entry : groups) {
+      smallest = std::min(smallest, entry.first.size());
+    }
+    for (auto& entry : groups) {
+      if (entry.first.size() == smallest) continue;
+      for (const int position : entry.first) containing[position].push_back(&entry.second);
+    }
+    for (auto& entry : groups) {
+      const std::vector<int>& own = entry.first;
+      const auto candidates = containing.find(own.front());
+      if (candidates == containing.end()) continue;
+      auto& instances = entry.second.instances;
+      instances.erase(std::remove_if(instances.begin(), instances.end(),
+                                     [&](const ExclusiveInstance& instance) {
+                                       ExclusiveGroup* larger =
+                                           group_to_join(instance, own, candidates->second);
+                                       if (larger != nullptr) larger->instances.push_back(instance);
+                                       return larger != nullptr;
+                                     }),
+                      instances.end());
     }
   }
+
+  ExclusiveGroup* group_to_join(const ExclusiveInstance& instance, const std::vector<int>& own,
+                                const std::vector<ExclusiveGroup*>& candidates) const {
+    const std::string* symbol = common_symbol(instance);
+    if (symbol == nullptr) return nullptr;
+    for (ExclusiveGroup* candidate : candidates) {
+      if (candidate->positions.size() <= own.size()) continue;
+      std::vector<int> having;
+      for (const int position : candidate->positions) {
+        if (has_symbol(position, *symbol)) having.push_back(position);
+        if (having.size() > own.size()) break;
+      }
+      if (having == own) return candidate;
+    }
+    return nullptr;
+  }
+
+  const std::vector<Position>& positions_;
+  const Formulas& formulas_;
+};
+
+}  // namespace
+
+void merge_exclusive(std::vector<Kinds>& kinds, const Positions& positions, Definitions& definitions) {
+  const ExclusiveMerger merger(positions, definitions.formulas);
+  Classifier classifier(positions, definitions);
+  for (Kinds& family : kinds) {
+    for (const ExclusiveGroup& group : merger.merge(family.exactly_one)) {
+      const bool at_most_one_suffices = merger.pigeonhole(group);
+      for (const ExclusiveInstance& instance : group.instances) {
+        if (at_most_one_suffices) {
+          family.at_most_one.push_back(instance);
+        } else {
+          const FormulaBody& test = definitions.formulas[instance.test.id];
+          classifier.add_linear(test.sum, -1, {0}, test.values, family);
+        }
+      }
+    }
+    family.exclusive = merger.merge(family.at_most_one);
+  }
+}
 
 }  // namespace as2::compile
