@@ -169,8 +169,8 @@ Ink find_ink(const Image& picture) {
   const double scale = 255.0 / std::max(1, ink.contrast);
   for (std::uint8_t& pixel : ink.strength.pixels)
     pixel = static_cast<std::uint8_t>(std::min(255.0, pixel * scale + 0.5));
-  // Half of a board is paper, so the median deviation is that of its noise.
-  ink.threshold = static_cast<int>(std::clamp(quantile(deviations, 0.5) * 1.5 * 4 * scale, 30.0, 120.0));
+  // Half of a board is paper, so the median deviation is that of its noise: 4.5 of it is three sigma.
+  ink.threshold = static_cast<int>(std::clamp(quantile(deviations, 0.5) * 4.5 * scale, 30.0, 120.0));
   return ink;
 }
 

@@ -11,6 +11,7 @@
 #include "data/board_pictures.h"
 #include "data/real_mnist.h"
 #include "data/render.h"
+#include "stb_image_write.h"
 
 namespace as2::data {
 namespace {
@@ -245,6 +246,44 @@ TEST(BoardImage, GivesMnistDigitsBackFromDrawnGrids) {
       return image;
     };
     expect_read(picture_of(options, 9, digit), puzzle, way, digit, 0.5, 0.85);
+  }
+}
+
+std::string encode_jpeg(const Image& image, int quality) {
+  std::string bytes;
+  const auto append = [](void* to, void* data, int size) {
+    static_cast<std::string*>(to)->append(static_cast<const char*>(data), static_cast<std::size_t>(size));
+  };
+  stbi_write_jpg_to_func(append, &bytes, image.width, image.height, 1, image.pixels.data(), quality);
+  return bytes;
+}
+
+TEST(BoardImage, ReadsRandomMixturesOfFlaws) {
+  for (int k = 0; k < 40; ++k) {
+    Random random(99, k);
+    PictureOptions o;
+    o.size = random.between(200, 600);
+    o.margin = random.between(0, o.size / 8);
+    o.thin = std::max(1.0, o.size / 600.0 * (0.5 + 4 * random.unit()));
+    o.thick = o.thin * (1 + 2 * random.unit());
+    o.dark_ink = random.below(2) == 1;
+    o.paper = random.between(150, 255);
+    o.ink = random.between(0, o.paper - 90);
+    o.line_gray = random.below(3) == 0 ? random.between(0, 170) : 0;
+    o.noise = random.unit() * 0.12 * (o.paper - o.ink);
+    o.shadow = random.below(3) == 0 ? random.unit() * 0.5 * (o.paper - o.ink) : 0;
+    o.tilt = random.below(3) == 0 ? (random.unit() - 0.5) * 0.008 : 0;
+    o.digit_size = 0.6 + 0.35 * random.unit();
+    const Grid puzzle = generate({3, 22, 50, 5}, k).puzzle;
+    Image picture = picture_of(
+        o, 9, [&](int cell) { return drawn(puzzle[cell]); }, k);
+    if (k % 2) picture = decode_image(encode_jpeg(picture, random.between(40, 90)), "p.jpg");
+    try {
+      const BoardReading reading = read_board(picture, "p.png");
+      for (int cell = 0; cell < 81; ++cell) ASSERT_EQ(reading.blank[cell], puzzle[cell] == 0) << k;
+    } catch (const InputError& error) {
+      ADD_FAILURE() << k << ": " << error.what();
+    }
   }
 }
 
