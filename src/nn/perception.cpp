@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "as2/error.h"
+#include "nn/precision.h"
 
 namespace as2::nn {
 
@@ -32,27 +33,33 @@ PerceptionImpl::PerceptionImpl(const PerceptionOptions& options) : options_(opti
   for (const std::int64_t base : options.channels) {
     const auto out = std::max<std::int64_t>(1, std::llround(static_cast<double>(base) * options.width));
     for (int c = 0; c < options.convolutions; ++c) {
-      const bool last = c + 1 == options.convolutions;
-      blocks_->push_back(torch::nn::Conv2d(torch::nn::Conv2dOptions(in, out, 3).padding(1).bias(false)));
-      if (last) blocks_->push_back(torch::nn::MaxPool2d(2));
-      blocks_->push_back(torch::nn::GroupNorm(1, out));
-      blocks_->push_back(torch::nn::GELU());
+      const auto index = std::to_string(convolutions_.size());
+      const auto kernel = torch::nn::Conv2dOptions(in, out, 3).padding(1).bias(false);
+      convolutions_.push_back(register_module("conv_" + index, torch::nn::Conv2d(kernel)));
+      norms_.push_back(register_module("norm_" + index, torch::nn::GroupNorm(1, out)));
       in = out;
     }
   }
-  register_module("blocks", blocks_);
   embed_ = register_module("embed", torch::nn::Linear(in * 3 * 3, options.d_model));
   head_ = register_module("head", torch::nn::Linear(options.d_model, options.symbols));
   temperature_ = register_buffer("temperature", torch::ones({}));
 }
 
-PerceptionOutput PerceptionImpl::forward(torch::Tensor images) {
-  if (images.dim() == 3) images = images.unsqueeze(1);
-  AS2_REQUIRE(images.dim() == 4 && images.size(1) == 1 && images.size(2) == 28 && images.size(3) == 28,
+PerceptionOutput PerceptionImpl::forward(const torch::Tensor& images) {
+  const ComputeScope scope(images.device());
+  const auto dtype = scope.dtype();
+  auto x = (images.dim() == 3 ? images.unsqueeze(1) : images).to(dtype);
+  AS2_REQUIRE(x.dim() == 4 && x.size(1) == 1 && x.size(2) == 28 && x.size(3) == 28,
               "images are [images, 28, 28]");
-  auto embedding = torch::gelu(embed_->forward(blocks_->forward(images).flatten(1)));
-  const auto logits = head_->forward(torch::dropout(embedding, options_.dropout, is_training()));
-  return {embedding, logits.to(torch::kFloat32)};
+  for (std::size_t k = 0; k < convolutions_.size(); ++k) {
+    x = torch::conv2d(x, convolutions_[k]->weight.to(dtype), {}, 1, 1);
+    if ((k + 1) % options_.convolutions == 0) x = torch::max_pool2d(x, 2);
+    const auto norm = Affine::of(norms_[k], dtype);
+    x = torch::gelu(torch::group_norm(x, 1, norm.weight, norm.bias));
+  }
+  const auto embedding = torch::gelu(Affine::of(embed_, dtype).linear(x.flatten(1)));
+  const auto dropped = torch::dropout(embedding, options_.dropout, is_training());
+  return {embedding, Affine::of(head_, dtype).linear(dropped).to(torch::kFloat32)};
 }
 
 torch::Tensor PerceptionImpl::beliefs(const torch::Tensor& logits) const {

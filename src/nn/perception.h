@@ -5,6 +5,7 @@
 #include <torch/torch.h>
 
 #include <array>
+#include <vector>
 
 namespace as2::nn {
 
@@ -29,8 +30,9 @@ class PerceptionImpl : public torch::nn::Module {
  public:
   explicit PerceptionImpl(const PerceptionOptions& options);
 
-  // `images` [images, 28, 28] or [images, 1, 28, 28], ink 1 on paper 0.
-  PerceptionOutput forward(torch::Tensor images);
+  // `images` [images, 28, 28] or [images, 1, 28, 28], ink 1 on paper 0. Computes in the precision the
+  // surrounding autocast asks for.
+  PerceptionOutput forward(const torch::Tensor& images);
 
   // Calibrated beliefs [.., symbols] from logits: softmax(logits / temperature).
   torch::Tensor beliefs(const torch::Tensor& logits) const;
@@ -42,7 +44,8 @@ class PerceptionImpl : public torch::nn::Module {
 
  private:
   PerceptionOptions options_;
-  torch::nn::Sequential blocks_;
+  std::vector<torch::nn::Conv2d> convolutions_;
+  std::vector<torch::nn::GroupNorm> norms_;
   torch::nn::Linear embed_{nullptr};
   torch::nn::Linear head_{nullptr};
   torch::Tensor temperature_;  // [] buffer
