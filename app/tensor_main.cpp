@@ -5,7 +5,6 @@
 
 int main(int argc, char** argv) {
   using namespace as2::cli;
-  const std::vector<Verb> verbs = {
-  };
+  const std::vector<Verb> verbs = {};
   return run(argc, argv, verbs, declare_threads);
 }

@@ -29,6 +29,15 @@ void refuse_what_clingo_cannot_read(const std::vector<std::string>& files) {
   }
 }
 
+// An assignment, or what `as2 decode --json` prints: a document that holds one.
+Document unwrapped(const Document& document) {
+  const Json json = Json::parse(document.text, nullptr, false);
+  if (!json.is_object() || !json.contains("assignment")) return document;
+  const Json& inner = json["assignment"];
+  if (inner.is_null()) throw InputError(document.location, "there is no assignment: the decoder found none");
+  return inner.is_object() ? Document{inner.dump(), document.location} : document;
+}
+
 Json json_of(const verify::Verdict& verdict) {
   Json document;
   document["valid"] = verdict.valid ? Json(*verdict.valid) : Json(nullptr);
@@ -61,7 +70,8 @@ int verify_assignments(const VerifyArguments& arguments) {
   std::vector<std::string> errors(documents.size());  // empty: the document is an assignment
   for (std::size_t k = 0; k < documents.size(); ++k) {
     try {
-      assignments.push_back(verify::chosen_atoms(program, parse_assignment(documents[k], program)));
+      assignments.push_back(
+          verify::chosen_atoms(program, parse_assignment(unwrapped(documents[k]), program)));
     } catch (const InputError& error) {
       if (documents.size() == 1) throw;
       errors[k] = error.what();
@@ -101,7 +111,8 @@ Action declare_verify(CLI::App& command) {
   arguments->program = declare_program(command);
   command
       .add_option("--assignment", arguments->assignments,
-                  "JSON, a document or one a line; `-` is standard input")
+                  "JSON {position: symbol}, or what `as2 decode --json` prints; one or many, one a line; `-` "
+                  "is standard input")
       ->required()
       ->type_name("FILE");
   command.add_option("--time-limit", arguments->time_limit, "Seconds clingo may take")

@@ -59,8 +59,8 @@ struct GridLines {
 GridLines find_grid(const Ink& ink, const std::string& name, int side, DebugPictures* debug);
 
 // Ink of one cell, any size, made into MNIST's form: what hangs on the border or is a speck is left out, the
-// rest scaled into 20×20 and set with its centre of mass at the middle pixel of 28×28. All black if nothing is
-// left.
+// rest scaled into 20×20 and set with its centre of mass at the middle pixel of 28×28. All black if nothing
+// is left.
 Image normalised_digit(const Image& ink, int threshold);
 
 }  // namespace as2::data

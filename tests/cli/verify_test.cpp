@@ -62,6 +62,16 @@ TEST_F(VerifyVerb, OneALineWithABadOneInItsPlace) {
   EXPECT_FALSE(std::getline(lines, line));
 }
 
+TEST_F(VerifyVerb, ReadsWhatDecodePrints) {
+  put("nothing.json", "{}");
+  put("answer.json", as2::testing::run_as2(folder_, "decode pair.lp --beliefs nothing.json --json").out);
+  EXPECT_EQ(run("pair.lp --assignment answer.json").out, "valid\n");
+  put("none.json", R"({"status":"unsatisfiable","assignment":null})");
+  const Finished none = run("pair.lp --assignment none.json");
+  EXPECT_EQ(none.exit_code, 1);
+  EXPECT_THAT(none.err, HasSubstr("there is no assignment"));
+}
+
 TEST_F(VerifyVerb, ConstantsCount) {
   EXPECT_EQ(run("pair.lp -c k=1 --assignment good.json").exit_code, 1);
   EXPECT_EQ(run("pair.lp -c k=3 --assignment good.json").out, "valid\n");

@@ -20,7 +20,7 @@ below() {
     decode | tp) echo compile ;;
     verify) echo asp compile ;;
     data) ;;
-    nn) echo compile tp ;;
+    nn) echo compile data tp ;;
     train) echo asp compile tp decode verify data nn ;;
     eval) echo asp compile tp decode verify data nn train ;;
     cli) echo asp compile tp decode verify data nn train eval ;;
@@ -62,9 +62,8 @@ for folder in "$source"/src/*/; do
   done
   case $layer in
     asp | compile | decode | verify | data)
-      if echo "$symbols" | grep -E '(^|[^a-zA-Z_:])(c10|at|torch|caffe2)::' | head -3; then
-        fail "libas2_$layer.a needs LibTorch"
-      fi ;;
+      torch=$(echo "$symbols" | grep -E '(^|[^a-zA-Z_:])(c10|at|torch|caffe2)::' || true)
+      [ -z "$torch" ] || fail "libas2_$layer.a needs LibTorch: $torch" ;;
   esac
 done
 if readelf -d "$build/bin/as2" | grep -E 'NEEDED.*(torch|c10)'; then fail "bin/as2 links LibTorch"; fi
