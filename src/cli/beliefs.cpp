@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <fstream>
 #include <iostream>
 #include <iterator>
 #include <numeric>
@@ -11,6 +10,7 @@
 #include <unordered_map>
 
 #include "data/safetensors.h"
+#include "files.h"
 
 namespace as2::cli {
 namespace {
@@ -291,13 +291,8 @@ std::vector<Document> split_documents(const std::string& text, const std::string
 }
 
 std::vector<Document> read_documents(const std::string& path) {
-  const auto slurp = [](std::istream& in) {
-    return std::string(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
-  };
-  if (path == "-") return split_documents(slurp(std::cin), "<stdin>");
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw InputError(SourceLocation{path}, "cannot be read", {"is the path right?"});
-  return split_documents(slurp(in), path);
+  if (path != "-") return split_documents(read_file(path), path);
+  return split_documents({std::istreambuf_iterator<char>(std::cin), {}}, "<stdin>");
 }
 
 decode::Beliefs parse_beliefs(const Document& document, const compile::ConstraintProgram& program,

@@ -1,9 +1,7 @@
 // as2 decode: beliefs in, an assignment that satisfies the program out, or why there is none.
 #include <CLI/CLI.hpp>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "as2/compile.h"
@@ -11,6 +9,7 @@
 #include "cli/beliefs.h"
 #include "cli/program_options.h"
 #include "cli/verbs.h"
+#include "files.h"
 
 namespace as2::cli {
 namespace {
@@ -65,8 +64,7 @@ std::vector<int> read_evidence(const std::vector<std::string>& given, const Cons
     std::string text = argument;
     std::error_code ignored;
     if (program.find_position(argument) < 0 && std::filesystem::is_regular_file(argument, ignored)) {
-      std::ifstream in(argument, std::ios::binary);
-      text.assign(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+      text = read_file(argument);
       location.file = argument;
     }
     for (const std::string& name : split_terms(text)) {

@@ -1,0 +1,130 @@
+// `as2 decode` from outside: fields, exit codes, refusals.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "support/run_as2.h"
+
+namespace as2 {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+class DecodeVerb : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::path(::testing::TempDir()) / "as2_decode_verb";
+    std::filesystem::create_directories(folder_);
+    write("pair.lp",
+          "{ cell(I,V) : V=1..3 } = 1 :- I=1..2.\n"
+          ":- cell(1,V), cell(2,V).  % differ\n");
+    write("cost.lp",
+          "{ pick(X) : X=1..3 } = 1.\n"
+          ":~ pick(X). [X@2]\n"
+          ":~ pick(X). [4-X@1]\n");
+    write("beliefs.json", R"j({"cell(1,_)": {"1": 0.9, "2": 0.1}, "cell(2,_)": {"1": 0.6, "3": 0.4}})j");
+  }
+
+  void write(const std::string& name, const std::string& text) { std::ofstream(folder_ / name) << text; }
+  testing::Finished run(const std::string& arguments) {
+    return testing::run_as2(folder_, "decode " + arguments);
+  }
+  json decode(const std::string& arguments) {
+    const testing::Finished result = run(arguments + " --json");
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return json::parse(result.out);
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(DecodeVerb, GivesEveryFieldAndAnExplanation) {
+  const json answer = decode("pair.lp --beliefs beliefs.json --explain --models 2");
+  EXPECT_EQ(answer["status"], "optimal");
+  EXPECT_NEAR(answer["log_probability"].get<double>(), std::log(0.9 * 0.4), 1e-9);
+  EXPECT_EQ(answer["assignment"], json::parse(R"j({"cell(1,_)": "1", "cell(2,_)": "3"})j"));
+  EXPECT_EQ(answer["atoms"], json::parse(R"j(["cell(1,1)", "cell(2,3)"])j"));
+  EXPECT_TRUE(answer["nodes"].is_number_integer());
+  ASSERT_EQ(answer["models"].size(), 2U);
+  EXPECT_GT(answer["models"][0]["log_probability"], answer["models"][1]["log_probability"]);
+  ASSERT_EQ(answer["changed"].size(), 1U);
+  EXPECT_EQ(answer["changed"][0],
+            json::parse(R"j({"position": "cell(2,_)", "read": "1", "decoded": "3", "p_read": 0.6,
+                             "p_decoded": 0.4})j"));
+  ASSERT_EQ(answer["conflicts"].size(), 1U);
+  EXPECT_EQ(answer["conflicts"][0]["family"], "differ");
+  EXPECT_EQ(answer["conflicts"][0]["line"], 2);
+  EXPECT_EQ(answer["conflicts"][0]["positions"], json::parse(R"j(["cell(1,_)", "cell(2,_)"])j"));
+}
+
+TEST_F(DecodeVerb, UnsatisfiableAndDeadEndAreAnswers) {
+  const json refuted =
+      decode("pair.lp --beliefs beliefs.json --explain --pin 'cell(1,_)=2' --pin 'cell(2,_)=2'");
+  EXPECT_EQ(refuted["status"], "unsatisfiable");
+  EXPECT_TRUE(refuted["assignment"].is_null());
+  EXPECT_TRUE(refuted["log_probability"].is_null());
+  EXPECT_EQ(refuted["conflicts"].size(), 1U);
+  EXPECT_EQ(refuted["conflicting_pins"], json::parse(R"j({"cell(1,_)": "2", "cell(2,_)": "2"})j"));
+  const json stuck =
+      decode("pair.lp --beliefs beliefs.json --method greedy --evidence 'cell(1,_),cell(2,_)'");
+  EXPECT_EQ(stuck["status"], "dead_end");
+  EXPECT_TRUE(stuck["assignment"].is_null());
+  EXPECT_EQ(stuck["dead_end_position"], "cell(2,_)");
+  write("evidence.txt", "cell(1,_)\n");
+  const json greedy = decode("pair.lp --beliefs beliefs.json --method greedy --evidence evidence.txt");
+  EXPECT_EQ(greedy["status"], "satisfied");
+  EXPECT_EQ(greedy["assignment"]["cell(2,_)"], "3");
+}
+
+TEST_F(DecodeVerb, ObjectivesWeighOrComeFirst) {
+  write("none.json", "{}");
+  write("three.json", R"j({"pick(_)": {"1": 0.01, "2": 0.01, "3": 0.98}})j");
+  EXPECT_EQ(decode("cost.lp --beliefs none.json --objective-first")["cost"], json::parse("[1,3]"));
+  EXPECT_EQ(decode("cost.lp --beliefs three.json --objective-first")["assignment"]["pick(_)"], "1");
+  EXPECT_EQ(decode("cost.lp --beliefs three.json")["assignment"]["pick(_)"], "3");
+  EXPECT_EQ(decode("cost.lp --beliefs three.json --objective-weight 2=10")["assignment"]["pick(_)"], "1");
+  EXPECT_EQ(decode("cost.lp --beliefs none.json --objective-weight 0 --objective-weight 1=1")["cost"][1], 1);
+}
+
+TEST_F(DecodeVerb, ManyDocumentsKeepTheirOrderAndABadOneItsPlace) {
+  write("many.json", "{\"cell(1,_)\": {\"3\": 1}}\n{\"cell(9,_)\": {}}\n{\"cell(1,_)\": {\"2\": 1}}\n");
+  const testing::Finished result = run("pair.lp --beliefs many.json --json");
+  EXPECT_EQ(result.exit_code, 1);
+  std::istringstream lines(result.out);
+  std::vector<json> answers;
+  for (std::string line; std::getline(lines, line);) answers.push_back(json::parse(line));
+  ASSERT_EQ(answers.size(), 3U);
+  EXPECT_EQ(answers[0]["assignment"]["cell(1,_)"], "3");
+  EXPECT_THAT(answers[1]["error"].get<std::string>(), HasSubstr("many.json:2"));
+  EXPECT_EQ(answers[2]["assignment"]["cell(1,_)"], "2");
+}
+
+TEST_F(DecodeVerb, RefusesWithTheRightExitCode) {
+  EXPECT_EQ(run("pair.lp").exit_code, 2);
+  EXPECT_EQ(run("pair.lp --beliefs beliefs.json --method best").exit_code, 2);
+  EXPECT_EQ(run("pair.lp --beliefs beliefs.json --pin nonsense").exit_code, 2);
+  EXPECT_EQ(run("pair.lp --beliefs missing.json").exit_code, 1);
+  const testing::Finished unknown = run("pair.lp --beliefs beliefs.json --pin 'cell(7,_)=1'");
+  EXPECT_EQ(unknown.exit_code, 1);
+  EXPECT_THAT(unknown.err, HasSubstr("no position 'cell(7,_)'"));
+  EXPECT_EQ(run("pair.lp --beliefs beliefs.json --pin 'cell(1,_)=9'").exit_code, 1);
+  EXPECT_EQ(run("cost.lp --beliefs beliefs.json --objective-weight 7=1").exit_code, 1);
+  EXPECT_EQ(run("cost.lp --beliefs beliefs.json --objective-weight x").exit_code, 2);
+}
+
+TEST_F(DecodeVerb, SpeaksToPeopleToo) {
+  const testing::Finished result = run("pair.lp --beliefs beliefs.json --explain");
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.out, HasSubstr("cell(1,1) cell(2,3)"));
+  EXPECT_THAT(result.out, HasSubstr("changed: cell(2,_) read 1 (p = 0.6), decoded 3 (p = 0.4)"));
+  EXPECT_THAT(result.out, HasSubstr("broken by the reading: differ (pair.lp:2)"));
+}
+
+}  // namespace
+}  // namespace as2
