@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "as2/error.h"
+#include "data/board_list.h"
 #include "data/gzip.h"
 #include "data/mnist_fetch.h"
 #include "data/sha256.h"
@@ -82,6 +83,15 @@ TEST(Gzip, UnpacksAndRefusesWhatIsBroken) {
   std::string flipped = packed;
   flipped[packed.size() / 2] ^= 4;
   EXPECT_THAT(error_of([&] { unpack_gzip(flipped, "x.gz"); }), HasSubstr("broken or cut off"));
+}
+
+TEST(Gzip, ListsOfBoardsMayBeGzipped) {
+  TemporaryFolder folder;
+  const std::vector<Board> boards = generate({3, 36, 36, 1}, 0, 50);
+  const std::vector<Board> again =
+      read_boards(folder.put("list.txt.gz", gzipped(folder, format_boards(boards))));
+  ASSERT_EQ(again.size(), 50u);
+  for (int k = 0; k < 50; ++k) EXPECT_EQ(again[k].solution, boards[k].solution);
 }
 
 TEST(Idx, ReadsPlainAndGzipped) {
