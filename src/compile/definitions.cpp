@@ -195,6 +195,13 @@ Definitions build_definitions(const asp::GroundProgram& ground, const NormalProg
   Definitions result;
   result.formulas = Formulas(std::move(sizes));
   result.of_atom.assign(program.truth.size(), kFalse);
+  // Atoms of positions first and in the positions' order, so that equal programs get equal circuits.
+  for (std::size_t position = 0; position < positions.positions.size(); ++position) {
+    const std::size_t symbols = positions.positions[position].symbols.size();
+    for (std::size_t symbol = 0; symbol < symbols; ++symbol) {
+      result.formulas.set(static_cast<int>(position), {static_cast<int>(symbol)});
+    }
+  }
   for (Atom atom = 1; atom < program.truth.size(); ++atom) {
     if (program.truth[atom] == Truth::kTrue) result.of_atom[atom] = kTrue;
     if (!program.chosen(atom)) continue;

@@ -211,9 +211,12 @@ void merge_cliques(std::vector<Kinds>& kinds, const Positions& positions, Defini
         family.at_most_one.push_back({std::move(members), kTrue});
         continue;
       }
-      // An edge by itself is exclusive if it forbids two positions the same symbol, as in a colouring.
+      // Edges by themselves are exclusive if they all forbid the same symbol, as in a colouring.
+      const std::string symbol = classifier.symbol_of(component.nodes.front());
+      const bool one_symbol = std::all_of(component.nodes.begin(), component.nodes.end(),
+                                          [&](int node) { return classifier.symbol_of(node) == symbol; });
       for (const auto& [a, b] : component.edges) {
-        if (classifier.symbol_of(a) == classifier.symbol_of(b)) {
+        if (one_symbol) {
           family.at_most_one.push_back({{a, b}, kTrue});
         } else {
           family.nogoods.insert({a, b});
