@@ -136,6 +136,10 @@ Problem::Problem(const ConstraintProgram& program, const std::vector<char>& enab
   Table wide;
   for (const int position : wide_position) wide.push_row({position});
   wide_of_position = wide.transposed(positions);
+  for (int i = 0; i < positions; ++i) {
+    only_slots.push_back(
+        wide_of_position.size(i) + linears_of_position.size(i) + components_of_position.size(i) == 0);
+  }
 }
 
 int Problem::add_position(int symbols) {

@@ -86,6 +86,7 @@ class Problem {
   Table linears_of_position;
   std::vector<RecursiveComponent> components;
   Table components_of_position;
+  std::vector<char> only_slots;  // per position: no wide literal, linear constraint or component on it
   std::vector<CostLiteral> costs;
   std::vector<std::int64_t> constant_cost;  // per level
 

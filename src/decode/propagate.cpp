@@ -58,7 +58,7 @@ bool State::propagate_literal(int literal) {
   bool have_reason = levels_.empty();
   for (const int* s = p_.slots_of_literal.first(literal); s != p_.slots_of_literal.last(literal); ++s) {
     for (const int* m = p_.slots.first(*s); m != p_.slots.last(*s); ++m) {
-      if (*m == literal || fails(*m)) continue;
+      if (*m == literal || (*m < p_.values ? !has(*m) : fails(*m))) continue;
       if (!have_reason) {
         gather_start();
         gather_holds(literal);
@@ -116,7 +116,7 @@ bool State::propagate_exact(int row) {
   for (const int* v = p_.exact.first(row); v != p_.exact.last(row); ++v) last = has(*v) ? *v : last;
   if (last >= 0 && size_[p_.position_of[last]] == 1) return true;
   gather_start();
-  for (const int* v = p_.exact.first(row); v != p_.exact.last(row); ++v) {
+  for (const int* v = p_.exact.first(row); v != p_.exact.last(row) && !levels_.empty(); ++v) {
     if (*v != last) gather(reason_[*v]);
   }
   if (last < 0) {

@@ -89,9 +89,15 @@ double fill_losses(const Problem& problem, const Beliefs& beliefs, int stride, c
 
 double log_probability(const Beliefs& beliefs, int stride, const compile::Assignment& assignment) {
   double sum = 0;
+  double last = 1;  // neighbours are often equal, and logarithms dear
+  double log_last = 0;
   for (std::size_t i = 0; i < assignment.size(); ++i) {
     const double p = beliefs[i * static_cast<std::size_t>(stride) + static_cast<std::size_t>(assignment[i])];
-    sum += std::log(std::max(p, kFloor));
+    if (p != last) {
+      last = p;
+      log_last = std::log(std::max(p, kFloor));
+    }
+    sum += log_last;
   }
   return sum;
 }

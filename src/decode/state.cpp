@@ -173,10 +173,26 @@ bool State::remove(int value, Reason reason) {
     return false;
   }
   if (left == 1) announce(first_value(position));
+  if (!p_.only_slots[position]) wake(position, value);
+  if (costed_[position]) {
+    for (std::size_t c = 0; c < loss_.size(); ++c) {
+      if (best_[c][position] != value) continue;
+      int best = first_value(position);
+      for (int v = best; v >= 0; v = next_value(position, v)) best = loss_[c][v] < loss_[c][best] ? v : best;
+      best_[c][position] = best;
+      bound_[c] += loss_[c][best] - loss_[c][value];
+      filter_due_ = true;
+    }
+  }
+  return true;
+}
+
+// Queues what depends on the position: wide literals that now hold, sums, recursive components.
+void State::wake(int position, int removed) {
   if (!direct_ || position >= p_.real) {
     for (const int* k = p_.wide_of_position.first(position); k != p_.wide_of_position.last(position); ++k) {
       const int literal = p_.values + *k;
-      if (!p_.literal_has(literal, value) && holds(literal)) literal_queue_.push_back(literal);
+      if (!p_.literal_has(literal, removed) && holds(literal)) literal_queue_.push_back(literal);
     }
   }
   for (const int* k = p_.linears_of_position.first(position); k != p_.linears_of_position.last(position);
@@ -193,17 +209,6 @@ bool State::remove(int value, Reason reason) {
       component_queue_.push_back(*k);
     }
   }
-  if (costed_[position]) {
-    for (std::size_t c = 0; c < loss_.size(); ++c) {
-      if (best_[c][position] != value) continue;
-      int best = first_value(position);
-      for (int v = best; v >= 0; v = next_value(position, v)) best = loss_[c][v] < loss_[c][best] ? v : best;
-      best_[c][position] = best;
-      bound_[c] += loss_[c][best] - loss_[c][value];
-      filter_due_ = true;
-    }
-  }
-  return true;
 }
 
 void State::restore(int value) {

@@ -90,6 +90,7 @@ class State {
   bool propagate_component(int component);
   bool check_bound();
   void announce(int value);
+  void wake(int position, int removed);
   void restore(int value);
   void clear_queues();
   void gather_linear(const LinearConstraint& linear);
