@@ -43,12 +43,12 @@ data::Grid grid_of(const compile::Assignment& assignment) {
   return grid;
 }
 
-void expect_solved_and_unique(const std::vector<data::Board>& boards) {
+void expect_solved_and_unique(const std::vector<data::Board>& boards, bool unique = true) {
   const Decoder decoder(sudoku());
   std::vector<Beliefs> beliefs;
   for (const data::Board& board : boards) beliefs.push_back(read_board(board.puzzle));
   DecodeOptions options;
-  options.models = 2;
+  options.models = unique ? 2 : 1;
   const std::vector<Decoded> decoded = decoder.decode_batch(beliefs, options, 2);
   for (std::size_t k = 0; k < boards.size(); ++k) {
     SCOPED_TRACE(data::grid_text(boards[k].puzzle));
@@ -58,6 +58,7 @@ void expect_solved_and_unique(const std::vector<data::Board>& boards) {
     if (!boards[k].solution.empty()) {
       EXPECT_EQ(solution, boards[k].solution);
     }
+    if (!unique) continue;
     // Unique: the runner-up must have changed a clue, at the price of at least one.
     ASSERT_EQ(decoded[k].models.size(), 2U);
     const double margin = decoded[k].models[0].log_probability - decoded[k].models[1].log_probability;
@@ -252,7 +253,10 @@ TEST(Sudoku, PublicLists) {
     GTEST_SKIP() << "AS2_PUZZLES names no folder with 17-clue.txt.gz, hardest-375.txt, magictour-1465.txt";
   for (const char* name : {"17-clue.txt.gz", "hardest-375.txt", "magictour-1465.txt"}) {
     SCOPED_TRACE(name);
-    expect_solved_and_unique(data::read_boards(std::string(folder) + "/" + name));
+    std::vector<data::Board> boards = data::read_boards(std::string(folder) + "/" + name);
+    expect_solved_and_unique(boards, false);
+    boards.resize(std::min<std::size_t>(boards.size(), 300));
+    expect_solved_and_unique(boards);
   }
 }
 

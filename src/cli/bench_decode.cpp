@@ -1,0 +1,245 @@
+// The decoder's figures, beside clingo on the same boards. Every result is checked against the board's
+// solution and the compiled program, and by clingo where there is one, before its time counts. One-core
+// figures are processor time, ours and clingo's alike, so that a busy machine does not blur their ratio.
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <functional>
+#include <sstream>
+#include <stdexcept>
+
+#include "as2/compile.h"
+#include "as2/decoder.h"
+#include "as2/resources.h"
+#include "as2/verifier.h"
+#include "asp/child_process.h"
+#include "cli/bench.h"
+#include "data/board_list.h"
+#include "data/sudoku.h"
+#include "files.h"
+#include "verify/clingo.h"
+
+namespace as2::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kAskedEasy = 20000;   // boards a second, 36 clues
+constexpr double kAskedHard = 5000;    // 17 clues
+constexpr double kAskedLarge = 0.050;  // seconds, 16×16
+constexpr double kAskedOverClingo = 200;
+constexpr int kBoards = 1000;
+constexpr int kLargeBoards = 20;
+constexpr int kClingoRuns = 20;
+constexpr int kPasses = 7;
+
+// Puzzles of the public 17-clue collection, spread over it; symmetries make as many boards as are needed.
+constexpr const char* kSeventeen =
+    "................12....34........1.5...62......74..........6.8....3.8.4..1..7.....\n"
+    "................12..3..4........3..1..4.56....2......7...8..6....6...3...9.7.....\n"
+    "................12..3..4..5.....6....1...73..52......8....8.......12......9...7..\n"
+    "................12..3.45...........4.163......7..........6...374.....5..8...2....\n"
+    "................12..3.45.........6.3.1.....7.8....3........7......1.8....26...4..\n"
+    "..............1..2..3....4..............2.1.5.46.7.......4..38.1......6.5....9...\n"
+    "..............1..2..3....4.....3......564.....7....8.1...4...5.18.2.....7........\n"
+    "..............1..2.34....5............546......7...1.8....9..4..8.......21.7.....\n"
+    "..............1.23..4.56......2.......6...5...7...8......9......2.3.....3.....6.1\n"
+    "........1........2..3..4..........5......64..17.........5...36..8.12....9...7....\n"
+    "........1.......2...3..4........5..4....1.....67...8.....2..37.4..8.....5.......9\n"
+    "........1.......23....24........56....27......81..........1..8..3....4..5.....7..\n"
+    "........1.......23..4..5.......1..32.5........67.........1.65.....8.....2......4.\n"
+    "........1.....2.....1....34......5.....14....26....7.....48....7........9.....2.8\n"
+    "........1.....2....34.....5.....3.4..1..6....5.....7......5......3...28.2..1.....\n";
+
+std::vector<data::Board> seventeen_clues(std::size_t count) {
+  std::vector<data::Board> boards = data::parse_boards(kSeventeen, "17 clues");
+  for (data::Board& board : boards) board.solution = data::solve(board.puzzle).value();
+  data::Random random(1);
+  std::vector<data::Board> result;
+  for (std::size_t k = 0; k < count; ++k) {
+    result.push_back(data::Symmetry::random(3, random).apply(boards[k % boards.size()]));
+  }
+  return result;
+}
+
+// Near-certain clues, uniform blanks.
+std::vector<decode::Beliefs> beliefs_of(const std::vector<data::Board>& boards, std::size_t side) {
+  std::vector<decode::Beliefs> all;
+  for (const data::Board& board : boards) {
+    decode::Beliefs beliefs(side * side * side, 1.0 / static_cast<double>(side));
+    for (std::size_t i = 0; i < board.puzzle.size(); ++i) {
+      if (!board.puzzle[i]) continue;
+      for (std::size_t s = 0; s < side; ++s) beliefs[i * side + s] = 1e-4 / static_cast<double>(side - 1);
+      beliefs[i * side + board.puzzle[i] - 1] = 1 - 1e-4;
+    }
+    all.push_back(std::move(beliefs));
+  }
+  return all;
+}
+
+void require_right(const compile::ConstraintProgram& program, const std::vector<data::Board>& boards,
+                   const std::vector<decode::Decoded>& decoded) {
+  for (std::size_t k = 0; k < boards.size(); ++k) {
+    bool right = decoded[k].status == decode::Status::kOptimal;
+    for (std::size_t i = 0; right && i < boards[k].solution.size(); ++i) {
+      right = decoded[k].models[0].assignment[i] + 1 == boards[k].solution[i];
+    }
+    right = right && compile::violated_groups(program, decoded[k].models[0].assignment).empty();
+    if (!right)
+      throw std::runtime_error("bench decode: a board was not solved: " + data::grid_text(boards[k].puzzle));
+  }
+}
+
+// clingo's word on every decoded board; false without clingo.
+bool certified(const std::string& file, const compile::ConstraintProgram& program,
+               const std::vector<decode::Decoded>& decoded, const std::string& box) {
+  std::vector<verify::ChosenAtoms> chosen;
+  for (const decode::Decoded& one : decoded) {
+    chosen.push_back(verify::chosen_atoms(program, one.models[0].assignment));
+  }
+  verify::VerifyOptions options;
+  options.constants = {{"b", box}};
+  const std::vector<verify::Verdict> verdicts = verify::verify({file}, chosen, options);
+  for (const verify::Verdict& verdict : verdicts) {
+    if (verdict.valid == false) throw std::runtime_error("bench decode: clingo refuses a decoded board");
+  }
+  return std::all_of(verdicts.begin(), verdicts.end(), [](const auto& v) { return v.valid.has_value(); });
+}
+
+// Processor seconds of a call that stays on this thread.
+template <typename Call>
+double processor_seconds(const Call& call) {
+  const std::clock_t start = std::clock();
+  call();
+  return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+}
+
+template <typename Call>
+double wall_seconds(const Call& call) {
+  const auto start = std::chrono::steady_clock::now();
+  call();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+double least_of_passes(const std::function<double()>& pass) {
+  double least = pass();
+  for (int k = 1; k < kPasses; ++k) least = std::min(least, pass());
+  return least;
+}
+
+// Boards a second on one core, of the fastest pass.
+double boards_a_second(const decode::Decoder& decoder, const std::vector<decode::Beliefs>& beliefs) {
+  const double seconds =
+      least_of_passes([&] { return processor_seconds([&] { decoder.decode_batch(beliefs, {}, 1); }); });
+  return static_cast<double>(beliefs.size()) / seconds;
+}
+
+std::string clue_constraints(const data::Grid& puzzle, const std::string& guard) {
+  std::ostringstream text;
+  for (std::size_t i = 0; i < puzzle.size(); ++i) {
+    if (puzzle[i]) {
+      text << ":- " << guard << "not cell(" << i / 9 + 1 << ',' << i % 9 + 1 << ',' << int{puzzle[i]}
+           << ").\n";
+    }
+  }
+  return text.str();
+}
+
+Json ask_clingo(const std::string& clingo, const std::string& input, const char* models) {
+  asp::ChildLimits limits;
+  limits.seconds = 300;
+  const asp::ChildResult child = asp::run_child(clingo, {"--outf=2", models}, input, limits);
+  const Json answer = Json::parse(child.out);
+  if (answer["Models"]["Number"].get<int>() < 1)
+    throw std::runtime_error("bench decode: clingo found no solution");
+  return answer;
+}
+
+// clingo with hard clues: one process a board, and all boards in one grounding (one answer set a board).
+void add_clingo_rows(const std::string& clingo, const std::string& program,
+                     const std::vector<data::Board>& boards, double ours, Json& rows) {
+  double each = 0;
+  for (int k = 0; k < kClingoRuns; ++k) {
+    const std::string input = program + clue_constraints(boards[static_cast<std::size_t>(k)].puzzle, "");
+    each += ask_clingo(clingo, input, "1")["Time"]["CPU"].get<double>() / kClingoRuns;
+  }
+  std::string together =
+      program + "{ board(1.." + std::to_string(boards.size()) + ") } = 1.\n#show board/1.\n";
+  for (std::size_t k = 0; k < boards.size(); ++k) {
+    together += clue_constraints(boards[k].puzzle, "board(" + std::to_string(k + 1) + "), ");
+  }
+  const double count = static_cast<double>(boards.size());
+  const Json answer = ask_clingo(clingo, together, "0");
+  if (answer["Models"]["Number"].get<std::size_t>() != boards.size()) {
+    throw std::runtime_error("bench decode: clingo found another number of solutions");
+  }
+  const Json& time = answer["Time"];
+  const double shared = time["CPU"].get<double>() / count;
+  // clingo gives only wall time for solving: its share of the total, in processor time.
+  const double solving = shared * time["Solve"].get<double>() / time["Total"].get<double>();
+  rows.push_back(bench_row("clingo, a process and a grounding a board", each * 1e3, "ms"));
+  rows.push_back(bench_row("clingo, all boards in one grounding", shared * 1e3, "ms"));
+  rows.push_back(bench_row("clingo, all boards in one grounding, solving alone", solving * 1e3, "ms"));
+  rows.push_back(bench_row("times faster than clingo with process and grounding", each / ours, "x",
+                           "at least 200", each / ours >= kAskedOverClingo));
+  rows.push_back(bench_row("times faster than clingo in one grounding", shared / ours, "x"));
+  rows.push_back(bench_row("times faster than clingo's solving alone", solving / ours, "x"));
+}
+
+}  // namespace
+
+Json bench_decode() {
+  const std::string file = shipped_file("programs/sudoku.lp").string();
+  const std::string clingo = verify::find_clingo({});
+  const compile::ConstraintProgram nine = compile::compile_files({file}).program;
+  const decode::Decoder decoder(nine);
+  Json rows = Json::array();
+  bool all_certified = true;
+
+  const std::vector<data::Board> easy = data::generate(data::GenerateOptions{}, 0, kBoards, 2);
+  const std::vector<decode::Beliefs> easy_beliefs = beliefs_of(easy, 9);
+  const auto easy_decoded = decoder.decode_batch(easy_beliefs, {}, 1);
+  require_right(nine, easy, easy_decoded);
+  all_certified = certified(file, nine, easy_decoded, "3") && all_certified;
+  const double one = boards_a_second(decoder, easy_beliefs);
+  const double two = kBoards / least_of_passes([&] {
+                       return wall_seconds([&] { decoder.decode_batch(easy_beliefs, {}, 2); });
+                     });
+  rows.push_back(bench_row("9x9, 36 clues, one core", one, "/s", "at least 20,000", one >= kAskedEasy));
+  rows.push_back(bench_row("9x9, 36 clues, two cores (wall time)", two, "/s"));
+  if (!clingo.empty()) add_clingo_rows(clingo, read_file(file), easy, 1 / one, rows);
+
+  const std::vector<data::Board> hard = seventeen_clues(kBoards);
+  const std::vector<decode::Beliefs> hard_beliefs = beliefs_of(hard, 9);
+  const auto hard_decoded = decoder.decode_batch(hard_beliefs, {}, 1);
+  require_right(nine, hard, hard_decoded);
+  all_certified = certified(file, nine, hard_decoded, "3") && all_certified;
+  const double hard_one = boards_a_second(decoder, hard_beliefs);
+  rows.push_back(
+      bench_row("9x9, 17 clues, one core", hard_one, "/s", "at least 5,000", hard_one >= kAskedHard));
+
+  asp::GroundOptions large_options;
+  large_options.constants = {{"b", "4"}};
+  const compile::ConstraintProgram sixteen = compile::compile_files({file}, large_options).program;
+  const decode::Decoder large(sixteen);
+  data::GenerateOptions large_boards;
+  large_boards.box = 4;
+  large_boards.min_clues = large_boards.max_clues = 102;  // 40 % of 256
+  const std::vector<data::Board> boards = data::generate(large_boards, 0, kLargeBoards, 2);
+  const std::vector<decode::Beliefs> large_beliefs = beliefs_of(boards, 16);
+  std::vector<decode::Decoded> large_decoded;
+  std::vector<double> seconds;
+  for (const decode::Beliefs& beliefs : large_beliefs) {
+    seconds.push_back(processor_seconds([&] { large_decoded.push_back(large.decode(beliefs)); }));
+  }
+  require_right(sixteen, boards, large_decoded);
+  all_certified = certified(file, sixteen, large_decoded, "4") && all_certified;
+  std::sort(seconds.begin(), seconds.end());
+  const double median = seconds[seconds.size() / 2];
+  rows.push_back(
+      bench_row("16x16, 40 % clues, median", median * 1e3, "ms", "under 50", median < kAskedLarge));
+  rows.push_back(bench_row("16x16, 40 % clues, slowest", seconds.back() * 1e3, "ms"));
+  return Json{{"rows", rows}, {"boards", kBoards}, {"certified_by_clingo", all_certified}};
+}
+
+}  // namespace as2::cli
