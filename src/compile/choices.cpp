@@ -79,6 +79,9 @@ class ChoiceFinder {
   }
 
  private:
+  // gringo nests its auxiliary atoms no deeper than this.
+  static constexpr int kDeepest = 4;
+
   // "The number of these elements that hold lies in `values`."
   struct Count {
     std::vector<Lit> elements;  // sorted
@@ -96,7 +99,6 @@ class ChoiceFinder {
 
   // Turns an auxiliary atom over one count back into it.
   std::optional<Count> count_of(Atom atom, int depth = 0) const {
-    constexpr int kDeepest = 4;
     const std::vector<int>& rules = program_.rules_of[atom];
     if (depth > kDeepest || rules.empty() || named(atom)) return std::nullopt;
     std::optional<Count> result;
@@ -141,8 +143,8 @@ class ChoiceFinder {
   };
 
   // The chosen atom an element of a count stands for.
-  std::optional<Element> element_of(Lit lit, int statement) const {
-    if (lit < 0) return std::nullopt;
+  std::optional<Element> element_of(Lit lit, int statement, int depth = 0) const {
+    if (lit < 0 || depth > kDeepest) return std::nullopt;
     const Atom atom = static_cast<Atom>(lit);
     if (chosen_by(atom, statement)) return Element{atom, {Condition{}}};
     if (named(atom)) return std::nullopt;
@@ -150,7 +152,7 @@ class ChoiceFinder {
     for (const int index : program_.rules_of[atom]) {
       const NormalRule& rule = program_.rules[static_cast<std::size_t>(index)];
       if (rule.sum) return std::nullopt;
-      std::optional<Element> alternative = element_of_body(literals(rule), statement);
+      std::optional<Element> alternative = element_of_body(literals(rule), statement, depth + 1);
       if (!alternative || (result && result->atom != alternative->atom)) return std::nullopt;
       if (result) {
         result->conditions.insert(alternative->conditions.begin(), alternative->conditions.end());
@@ -161,8 +163,8 @@ class ChoiceFinder {
     return result;
   }
 
-  std::optional<Element> element_of_body(Condition body, int statement) const {
-    if (body.size() == 1) return element_of(*body.begin(), statement);
+  std::optional<Element> element_of_body(const Condition& body, int statement, int depth) const {
+    if (body.size() == 1) return element_of(*body.begin(), statement, depth);
     for (const Lit lit : body) {
       if (lit < 0 || !chosen_by(static_cast<Atom>(lit), statement)) continue;
       // A condition may itself be an atom of this statement; then which is meant is settled by the caller's

@@ -203,7 +203,7 @@ Definitions build_definitions(const asp::GroundProgram& ground, const NormalProg
     }
   }
   for (Atom atom = 1; atom < program.truth.size(); ++atom) {
-    if (program.truth[atom] == Truth::kTrue) result.of_atom[atom] = kTrue;
+    if (program.truth[atom] == Truth::kAlways) result.of_atom[atom] = kTrue;
     if (!program.chosen(atom)) continue;
     const AtomPlace place = positions.place[atom];
     result.of_atom[atom] = result.formulas.set(place.position, {place.symbol});

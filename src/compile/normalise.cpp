@@ -64,7 +64,7 @@ class Propagation {
       again = false;
       for (Atom atom = 1; atom < truth_.size(); ++atom) {
         if (!is_clue_[atom] || choice_supports_[atom] > 0 || truth_[atom] != Truth::kUnknown) continue;
-        settle(atom, Truth::kTrue);
+        settle(atom, Truth::kAlways);
         again = true;
       }
       spread();
@@ -80,7 +80,7 @@ class Propagation {
   }
 
   void drop_if_unsupported(Atom atom) {
-    if (supports_[atom] == 0 && choice_supports_[atom] == 0) settle(atom, Truth::kFalse);
+    if (supports_[atom] == 0 && choice_supports_[atom] == 0) settle(atom, Truth::kNever);
   }
 
   void spread() {
@@ -94,7 +94,7 @@ class Propagation {
   Truth value_of(Lit lit) const {
     const Truth truth = truth_[atom_of(lit)];
     if (truth == Truth::kUnknown || lit > 0) return truth;
-    return truth == Truth::kTrue ? Truth::kFalse : Truth::kTrue;
+    return truth == Truth::kAlways ? Truth::kNever : Truth::kAlways;
   }
 
   Truth body_truth(const asp::Rule& rule) const {
@@ -104,11 +104,11 @@ class Propagation {
     for (const WeightedLit& literal : rule.body) {
       const std::int64_t weight = rule.sum ? literal.weight : 1;
       const Truth value = value_of(literal.lit);
-      if (value == Truth::kTrue || (weight < 0 && value == Truth::kUnknown)) certain += weight;
-      if (value == Truth::kTrue || (weight > 0 && value == Truth::kUnknown)) possible += weight;
+      if (value == Truth::kAlways || (weight < 0 && value == Truth::kUnknown)) certain += weight;
+      if (value == Truth::kAlways || (weight > 0 && value == Truth::kUnknown)) possible += weight;
     }
-    if (certain >= bound) return Truth::kTrue;
-    return possible < bound ? Truth::kFalse : Truth::kUnknown;
+    if (certain >= bound) return Truth::kAlways;
+    return possible < bound ? Truth::kNever : Truth::kUnknown;
   }
 
   void look_at(int index) {
@@ -116,15 +116,15 @@ class Propagation {
     Truth& state = state_[static_cast<std::size_t>(index)];
     if (state != Truth::kUnknown) return;
     state = body_truth(rule);
-    if (state == Truth::kFalse) {
+    if (state == Truth::kNever) {
       for (const Atom atom : rule.head) {
         --(rule.choice ? choice_supports_ : supports_)[atom];
         drop_if_unsupported(atom);
       }
-    } else if (state == Truth::kTrue && !rule.choice && !rule.head.empty()) {
+    } else if (state == Truth::kAlways && !rule.choice && !rule.head.empty()) {
       const Atom atom = rule.head.front();
       if (choice_supports_[atom] == 0) {
-        settle(atom, Truth::kTrue);
+        settle(atom, Truth::kAlways);
       } else if (!is_clue_[atom]) {
         is_clue_[atom] = 1;
         clue_[atom] = rule.statement;
@@ -142,7 +142,7 @@ class Propagation {
     for (WeightedLit literal : rule.body) {
       const Truth value = value_of(literal.lit);
       if (!rule.sum) literal.weight = 1;
-      if (value == Truth::kTrue) result.bound -= literal.weight;
+      if (value == Truth::kAlways) result.bound -= literal.weight;
       if (value != Truth::kUnknown) continue;
       if (literal.weight < 0) {
         result.bound -= literal.weight;
@@ -160,9 +160,9 @@ class Propagation {
     program.choices_of.resize(truth_.size());
     for (std::size_t r = 0; r < ground_.rules.size(); ++r) {
       const asp::Rule& rule = ground_.rules[r];
-      if (state_[r] == Truth::kFalse) continue;
+      if (state_[r] == Truth::kNever) continue;
       NormalRule simple = normal(rule);
-      if (state_[r] == Truth::kTrue) {
+      if (state_[r] == Truth::kAlways) {
         simple.body.clear();
         simple.sum = false;
       }

@@ -7,7 +7,7 @@
 
 namespace as2::compile {
 
-enum class Truth : std::uint8_t { kUnknown, kTrue, kFalse };
+enum class Truth : std::uint8_t { kUnknown, kAlways, kNever };
 
 // A rule whose body mentions only atoms of unknown truth; weights are positive.
 struct NormalRule {

@@ -1,0 +1,89 @@
+// `as2 check` as a user runs it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Outcome {
+  int code = 0;
+  std::string out;
+};
+
+// Standard output and exit code; standard error too if `arguments` redirects it.
+Outcome check(const std::string& arguments) {
+  const std::string command = "cd '" AS2_SOURCE_DIR "/programs' && '" +
+                              std::string(std::getenv("AS2_BINARY")) + "' check " + arguments;
+  FILE* pipe = popen(command.c_str(), "r");
+  Outcome outcome;
+  char buffer[4096];
+  while (const std::size_t count = fread(buffer, 1, sizeof buffer, pipe)) outcome.out.append(buffer, count);
+  outcome.code = WEXITSTATUS(pclose(pipe));
+  return outcome;
+}
+
+class Check : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (std::getenv("AS2_BINARY") == nullptr) GTEST_SKIP() << "run through ctest";
+  }
+};
+
+TEST_F(Check, PrintsATable) {
+  const Outcome outcome = check("sudoku.lp");
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.out, HasSubstr("residual terms  2187\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("boxes    sudoku.lp:11  exclusive       9    729\n"));
+}
+
+TEST_F(Check, PrintsOneDocument) {
+  const Outcome outcome = check("addition.lp -c n=4 --json 2>/dev/null");
+  const auto document = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(document["positions"], 5);
+  EXPECT_EQ(document["objectives"], 0);
+  EXPECT_EQ(document["families"][0]["kind"], "linear");
+  EXPECT_TRUE(document["warnings"].is_array());
+}
+
+TEST_F(Check, ReadsStandardInputAndSeveralFiles) {
+  const Outcome outcome = check("sudoku.lp - --json <<EOF\ncell(1,1,5).\nEOF\n");
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(nlohmann::json::parse(outcome.out)["groups"], 28);
+}
+
+TEST_F(Check, ShowsGroundPassesAndGroups) {
+  EXPECT_THAT(check("addition.lp --show=ground").out, HasSubstr("total(0)"));
+  EXPECT_THAT(check("addition.lp --show=passes").out, HasSubstr("== exclusive\n"));
+  EXPECT_THAT(check("n_queens.lp --show=groups").out, HasSubstr("at most one of"));
+  EXPECT_TRUE(nlohmann::json::parse(check("addition.lp --show=passes --json").out)["show"].is_array());
+}
+
+TEST_F(Check, SavesWhatNeedsNoGringo) {
+  const std::string saved = ::testing::TempDir() + "as2_check_saved.as2c";
+  std::filesystem::remove(saved);
+  EXPECT_EQ(check("sudoku.lp --save '" + saved + "'").code, 0);
+  const Outcome again = check("'" + saved + "' --json");
+  EXPECT_EQ(again.code, 0);
+  EXPECT_EQ(nlohmann::json::parse(again.out)["residual_terms"], 2187);
+  std::filesystem::remove(saved);
+}
+
+TEST_F(Check, ExitsWithTheDocumentedCodes) {
+  EXPECT_EQ(check("no_such_file.lp 2>/dev/null").code, 1);
+  EXPECT_EQ(check("2>/dev/null").code, 2);
+  EXPECT_EQ(check("sudoku.lp --show=nothing 2>/dev/null").code, 2);
+  EXPECT_EQ(check("sudoku.lp -c b 2>/dev/null").code, 2);
+  const Outcome refused = check("- 2>&1 <<EOF\na :- not b.\nb :- not a.\nEOF\n");
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.out, HasSubstr("error: "));
+  EXPECT_THAT(refused.out, HasSubstr("note: "));
+}
+
+}  // namespace
