@@ -39,6 +39,19 @@ torch::Tensor log_sum(const torch::Tensor& x, std::int64_t dim) {
 const Semiring kReal{0, 1, multiply, sum};
 const Semiring kLogarithmic{kLogZero, 0, add, log_sum};
 
+std::vector<std::map<std::int64_t, compile::SetLiteral>> symbols_by_value(
+    const compile::Aggregate& aggregate) {
+  std::vector<std::map<std::int64_t, compile::SetLiteral>> members(aggregate.positions.size());
+  for (std::size_t k = 0; k < members.size(); ++k) {
+    for (std::size_t symbol = 0; symbol < aggregate.values[k].size(); ++symbol) {
+      compile::SetLiteral& literal = members[k][aggregate.values[k][symbol]];
+      literal.position = aggregate.positions[k];
+      literal.symbols.push_back(static_cast<int>(symbol));
+    }
+  }
+  return members;
+}
+
 std::vector<std::vector<std::int64_t>> reachable_sums(const ChainSpec& spec) {
   std::vector<std::vector<std::int64_t>> levels{{spec.constant}};
   for (const auto& member : spec.members) {

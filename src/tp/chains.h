@@ -14,6 +14,7 @@
 #include <torch/torch.h>
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "as2/constraint_program.h"
@@ -26,6 +27,10 @@ struct ValueClass {
   std::int64_t value = 0;
   Reference probability;
 };
+
+// Per member of the aggregate: its symbols gathered by value, values in ascending order.
+std::vector<std::map<std::int64_t, compile::SetLiteral>> symbols_by_value(
+    const compile::Aggregate& aggregate);
 
 struct ChainSpec {
   std::vector<std::vector<ValueClass>> members;

@@ -7,14 +7,16 @@
 #include <string>
 #include <utility>
 
+#include "tp/fused.h"
 #include "tp/reference.h"
 #include "tp/tables.h"
 
 namespace as2::tp {
 
 struct SoftTp::Impl {
-  Impl(const compile::ConstraintProgram& program, Kernel which)
-      : tables(Tables::of(program)), kernel(which) {}
+  Impl(const compile::ConstraintProgram& program, Kernel kernel) : tables(Tables::of(program)) {
+    if (kernel == Kernel::kFused) fused = c10::make_intrusive<FusedTables>(program, tables);
+  }
 
   // The tables on the tensor's device, copied there at first use.
   const Tables& on(const torch::Tensor& like) const {
@@ -25,7 +27,7 @@ struct SoftTp::Impl {
   }
 
   const Tables tables;
-  const Kernel kernel;
+  FusedTablesPtr fused;  // null: the reference is asked for
   mutable std::mutex mutex;
   mutable std::map<std::pair<std::string, torch::ScalarType>, std::unique_ptr<Tables>> moved;
 };
@@ -37,21 +39,6 @@ using NoAutocast = c10::impl::ExcludeDispatchKeyGuard;
 torch::Tensor in_full_precision(const torch::Tensor& beliefs) {
   const auto type = beliefs.scalar_type();
   return type == torch::kFloat64 || type == torch::kFloat32 ? beliefs : beliefs.to(torch::kFloat32);
-}
-
-// The three parts' units at one beliefs tensor.
-struct Factors {
-  torch::Tensor values, exclusive, linear, other;
-
-  Factors(const Tables& tables, const torch::Tensor& beliefs)
-      : values(reference::values(tables, beliefs)),
-        exclusive(reference::units(tables.exclusive, values)),
-        linear(reference::units(tables.linear, values)),
-        other(reference::units(tables.other, tables.circuit, values)) {}
-};
-
-torch::Tensor repeated(const torch::Tensor& row, std::int64_t batch) {
-  return row.unsqueeze(0).expand({batch, row.size(0)});
 }
 
 }  // namespace
@@ -76,7 +63,8 @@ std::int64_t SoftTp::residual_terms() const {
 
 namespace {
 
-// What every entry point does first: checks the shape, lifts the precision, keeps autocast out.
+// What every entry point does first: checks the shape, lifts the precision, keeps autocast out. Then the
+// terms of all kinds, in one of three sums; exclusive and linear by the tuned kernels where there are some.
 class Call {
  public:
   template <class Impl>
@@ -86,11 +74,60 @@ class Call {
         tables(impl.on(beliefs)) {
     AS2_REQUIRE(given.dim() == 3 && given.size(1) == tables.positions && given.size(2) == tables.symbols,
                 "beliefs are [batch, positions, symbols]");
+    if (beliefs.is_cpu()) fused_ = impl.fused;
   }
+
   std::int64_t batch() const { return beliefs.size(0); }
 
+  // Σ (p − p·factor)² over batch and terms.
+  torch::Tensor squared_residual() const {
+    torch::Tensor values, sum;
+    if (needs_values()) values = reference::values(tables, beliefs);
+    const auto add = [&](const Terms& terms, const torch::Tensor& units) {
+      const torch::Tensor part = reference::squared_residual(terms, units, values);
+      sum = sum.defined() ? sum + part : part;
+    };
+    if (fused_) {
+      sum = fused_squared_residual(fused_, beliefs);
+    } else {
+      add(tables.exclusive.terms, reference::units(tables.exclusive, values));
+      add(tables.linear.terms, reference::units(tables.linear, values));
+    }
+    if (tables.other.terms.count > 0)
+      add(tables.other.terms, reference::units(tables.other, tables.circuit, values));
+    return sum;
+  }
+
+  // [batch, families · cells]: mean factor of each family at each cell.
+  torch::Tensor factors_by_family() const {
+    return factors(beliefs, tables.family_base, fused_factors_by_family, reference::add_by_family);
+  }
+  // [batch, cells]: mean factor over the groups that hold the position; `at` in place of the beliefs.
+  torch::Tensor factors_by_group(const torch::Tensor& at) const {
+    return factors(at, tables.group_base, fused_factors_by_group, reference::add_by_group);
+  }
+
  private:
+  bool needs_values() const { return !fused_ || tables.other.terms.count > 0; }
+
+  template <class Fused, class Add>
+  torch::Tensor factors(const torch::Tensor& at, const torch::Tensor& base, Fused fused, Add add) const {
+    torch::Tensor values;
+    if (needs_values()) values = reference::values(tables, at);
+    torch::Tensor sums;
+    if (fused_) {
+      sums = fused(fused_, at, base);
+    } else {
+      sums = base.unsqueeze(0).expand({at.size(0), base.size(0)});
+      sums = add(tables.exclusive.terms, reference::units(tables.exclusive, values), sums);
+      sums = add(tables.linear.terms, reference::units(tables.linear, values), sums);
+    }
+    if (tables.other.terms.count == 0) return sums;
+    return add(tables.other.terms, reference::units(tables.other, tables.circuit, values), sums);
+  }
+
   NoAutocast no_autocast_;
+  FusedTablesPtr fused_;
 
  public:
   const torch::Tensor beliefs;
@@ -110,12 +147,7 @@ at::Tensor SoftTp::mask(const at::Tensor& like) const {
 at::Tensor SoftTp::leave_one_out(const at::Tensor& given) const {
   const Call call(*impl_, given);
   const Tables& tables = call.tables;
-  const Factors factors(tables, call.beliefs);
-  torch::Tensor sums = repeated(tables.family_base, call.batch());
-  sums = reference::add_by_family(tables.exclusive.terms, factors.exclusive, sums);
-  sums = reference::add_by_family(tables.linear.terms, factors.linear, sums);
-  sums = reference::add_by_family(tables.other.terms, factors.other, sums);
-  return sums.reshape({call.batch(), tables.families, tables.positions, tables.symbols});
+  return call.factors_by_family().reshape({call.batch(), tables.families, tables.positions, tables.symbols});
 }
 
 at::Tensor SoftTp::image(const at::Tensor& given) const {
@@ -131,25 +163,22 @@ at::Tensor SoftTp::residual(const at::Tensor& given) const {
 
 at::Tensor SoftTp::loss(const at::Tensor& given, Reduction reduction) const {
   const Call call(*impl_, given);
-  const Tables& tables = call.tables;
-  const Factors factors(tables, call.beliefs);
-  const torch::Tensor sum =
-      reference::squared_residual(tables.exclusive.terms, factors.exclusive, factors.values) +
-      reference::squared_residual(tables.linear.terms, factors.linear, factors.values) +
-      reference::squared_residual(tables.other.terms, factors.other, factors.values);
   const std::int64_t terms =
-      reduction == Reduction::kMean ? std::max<std::int64_t>(tables.term_count(), 1) : 1;
-  return sum / static_cast<double>(std::max<std::int64_t>(call.batch(), 1) * terms);
+      reduction == Reduction::kMean ? std::max<std::int64_t>(call.tables.term_count(), 1) : 1;
+  return call.squared_residual() / static_cast<double>(std::max<std::int64_t>(call.batch(), 1) * terms);
 }
 
 at::Tensor SoftTp::max_residual(const at::Tensor& given) const {
   const torch::NoGradGuard no_gradient;
   const Call call(*impl_, given);
   const Tables& tables = call.tables;
-  const Factors factors(tables, call.beliefs);
-  return reference::largest_residual(tables.exclusive.terms, factors.exclusive, factors.values)
-      .maximum(reference::largest_residual(tables.linear.terms, factors.linear, factors.values))
-      .maximum(reference::largest_residual(tables.other.terms, factors.other, factors.values));
+  const torch::Tensor values = reference::values(tables, call.beliefs);
+  const auto largest = [&](const Terms& terms, const torch::Tensor& units) {
+    return reference::largest_residual(terms, units, values);
+  };
+  return largest(tables.exclusive.terms, reference::units(tables.exclusive, values))
+      .maximum(largest(tables.linear.terms, reference::units(tables.linear, values)))
+      .maximum(largest(tables.other.terms, reference::units(tables.other, tables.circuit, values)));
 }
 
 at::Tensor SoftTp::refine(const at::Tensor& given, int steps) const {
@@ -158,12 +187,7 @@ at::Tensor SoftTp::refine(const at::Tensor& given, int steps) const {
   const double still = call.beliefs.scalar_type() == torch::kFloat64 ? 1e-15 : 1e-7;
   torch::Tensor beliefs = call.beliefs.masked_fill(tables.mask.logical_not(), 0);
   for (int step = 0; step < steps; ++step) {
-    const Factors factors(tables, beliefs);
-    torch::Tensor mean = repeated(tables.group_base, call.batch());
-    mean = reference::add_by_group(tables.exclusive.terms, factors.exclusive, mean);
-    mean = reference::add_by_group(tables.linear.terms, factors.linear, mean);
-    mean = reference::add_by_group(tables.other.terms, factors.other, mean);
-    const torch::Tensor image = beliefs * mean.reshape(beliefs.sizes());
+    const torch::Tensor image = beliefs * call.factors_by_group(beliefs).reshape(beliefs.sizes());
     const torch::Tensor total = image.sum(-1, true);
     const torch::Tensor vanished = total <= 0;
     const torch::Tensor refined = torch::where(vanished, beliefs, image / total.masked_fill(vanished, 1));

@@ -1,8 +1,6 @@
 #include "tp/tables.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
 #include <tuple>
 
 namespace as2::tp {
@@ -49,7 +47,8 @@ class Builder {
         cells_(static_cast<std::int64_t>(program.positions.size()) * symbols_),
         zero_{cells_},
         one_{cells_ + 1},
-        circuit_(program, zero_, one_, [this](const SetLiteral& literal) { return reference(literal); }) {}
+        circuit_(program, zero_, one_, [this](const SetLiteral& literal) { return reference(literal); }),
+        counts_(static_cast<std::int64_t>(program.positions.size()), symbols_) {}
 
   Tables build();
 
@@ -69,7 +68,6 @@ class Builder {
   void place_linears(LinearPart& part, std::vector<Term>& terms);
   ChainSpec chain_of(const compile::Aggregate& aggregate, std::vector<std::vector<int>>& class_of);
   Terms finish(const std::vector<Term>& terms) const;
-  void count(const std::vector<Term>& terms);
 
   const ConstraintProgram& program_;
   const std::int64_t symbols_, cells_;
@@ -88,9 +86,7 @@ class Builder {
   std::vector<Reference> costs_;
   std::vector<double> cost_weights_;
   std::vector<std::int64_t> cost_levels_;
-  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> family_terms_,
-      group_terms_;                                // by (f or g, cell)
-  std::vector<std::set<std::int64_t>> groups_at_;  // per position
+  TermCounts counts_;
 };
 
 Reference Builder::reference(const SetLiteral& literal) {
@@ -230,15 +226,12 @@ std::vector<References> Builder::place_products(std::vector<PendingProduct>& pen
 ChainSpec Builder::chain_of(const compile::Aggregate& aggregate, std::vector<std::vector<int>>& class_of) {
   ChainSpec spec;
   spec.constant = aggregate.constant;
-  for (std::size_t k = 0; k < aggregate.positions.size(); ++k) {
-    std::map<std::int64_t, SetLiteral> by_value;
-    for (int symbol = 0; symbol < domain(aggregate.positions[k]); ++symbol) {
-      SetLiteral& literal = by_value[aggregate.values[k][symbol]];
-      literal.position = aggregate.positions[k];
-      literal.symbols.push_back(symbol);
-    }
+  for (const auto& by_value : symbols_by_value(aggregate)) {
     spec.members.emplace_back();
-    class_of.emplace_back(domain(aggregate.positions[k]));
+    class_of.emplace_back();
+    for (const auto& [value, literal] : by_value) {
+      class_of.back().resize(class_of.back().size() + literal.symbols.size());
+    }
     for (const auto& [value, literal] : by_value) {
       for (const int symbol : literal.symbols)
         class_of.back()[symbol] = static_cast<int>(spec.members.back().size());
@@ -308,14 +301,6 @@ void Builder::place_linears(LinearPart& part, std::vector<Term>& terms) {
   part.order = index_tensor(order);
 }
 
-void Builder::count(const std::vector<Term>& terms) {
-  for (const Term& term : terms) {
-    ++family_terms_[{term.family, term.cell}];
-    ++group_terms_[{term.group, term.cell}];
-    groups_at_[term.cell / symbols_].insert(term.group);
-  }
-}
-
 Terms Builder::finish(const std::vector<Term>& terms) const {
   std::vector<std::int64_t> unit, at, family_cell;
   std::vector<double> family_weight, group_weight;
@@ -323,9 +308,8 @@ Terms Builder::finish(const std::vector<Term>& terms) const {
     unit.push_back(term.unit);
     at.push_back(term.cell);
     family_cell.push_back(term.family * cells_ + term.cell);
-    family_weight.push_back(1.0 / static_cast<double>(family_terms_.at({term.family, term.cell})));
-    group_weight.push_back(1.0 / static_cast<double>(group_terms_.at({term.group, term.cell})) /
-                           static_cast<double>(groups_at_[term.cell / symbols_].size()));
+    family_weight.push_back(counts_.family_weight(term.family, term.cell));
+    group_weight.push_back(counts_.group_weight(term.group, term.cell));
   }
   Terms finished;
   finished.count = static_cast<std::int64_t>(terms.size());
@@ -345,7 +329,6 @@ Tables Builder::build() {
   tables.levels = static_cast<std::int64_t>(program_.objectives.size());
   tables.zero = zero_;
   tables.one = one_;
-  groups_at_.resize(program_.positions.size());
   collect();
 
   std::vector<Term> exclusive, linear, other = always_violated_;
@@ -368,29 +351,26 @@ Tables Builder::build() {
   tables.costs = References::of(costs, zero_);
   tables.cost_weight = torch::tensor(cost_weights_, torch::kFloat64);
   tables.cost_level = index_tensor(cost_levels_);
-  for (const auto* terms : {&exclusive, &linear, &other}) count(*terms);
+  for (const auto* terms : {&exclusive, &linear, &other}) {
+    for (const Term& term : *terms) counts_.add(term.family, term.group, term.cell);
+  }
   tables.exclusive.terms = finish(exclusive);
   tables.linear.terms = finish(linear);
   tables.other.terms = finish(other);
 
-  std::vector<double> inside(cells_), family_base, group_base(cells_);
+  std::vector<double> inside(cells_), family_base, group_base = counts_.shares_without_term(cells_);
   for (int position = 0; position < static_cast<int>(tables.positions); ++position) {
-    for (const std::int64_t at : cells_of(position)) inside[at] = group_base[at] = 1;
+    for (const std::int64_t at : cells_of(position)) inside[at] = 1;
   }
   for (std::int64_t family = 0; family < tables.families; ++family) {
-    family_base.insert(family_base.end(), inside.begin(), inside.end());
+    for (std::int64_t at = 0; at < cells_; ++at)
+      family_base.push_back(counts_.has_term(family, at) ? 0 : inside[at]);
   }
-  for (const auto& [key, terms] : family_terms_) family_base[key.first * cells_ + key.second] = 0;
-  std::vector<std::int64_t> groups_with_term(cells_);
-  for (const auto& [key, terms] : group_terms_) ++groups_with_term[key.second];
-  for (std::int64_t at = 0; at < cells_; ++at) {
-    const auto groups = static_cast<std::int64_t>(groups_at_[at / symbols_].size());
-    if (groups > 0)
-      group_base[at] *= static_cast<double>(groups - groups_with_term[at]) / static_cast<double>(groups);
-  }
+  for (std::int64_t at = 0; at < cells_; ++at) group_base[at] *= inside[at];
   tables.mask = torch::tensor(inside, torch::kFloat64).to(torch::kBool).view({tables.positions, symbols_});
   tables.family_base = torch::tensor(family_base, torch::kFloat64);
   tables.group_base = torch::tensor(group_base, torch::kFloat64);
+  tables.counts = std::make_shared<TermCounts>(std::move(counts_));
   return tables;
 }
 
@@ -404,6 +384,33 @@ Terms moved(const Terms& terms, torch::Device device, torch::ScalarType type) {
 }
 
 }  // namespace
+
+void TermCounts::add(std::int64_t family, std::int64_t group, std::int64_t cell) {
+  ++family_terms_[{family, cell}];
+  ++group_terms_[{group, cell}];
+  groups_at_[cell / symbols_].insert(group);
+}
+
+double TermCounts::family_weight(std::int64_t family, std::int64_t cell) const {
+  return 1.0 / static_cast<double>(family_terms_.at({family, cell}));
+}
+
+double TermCounts::group_weight(std::int64_t group, std::int64_t cell) const {
+  return 1.0 / static_cast<double>(group_terms_.at({group, cell})) /
+         static_cast<double>(groups_at_[cell / symbols_].size());
+}
+
+std::vector<double> TermCounts::shares_without_term(std::int64_t cells) const {
+  std::vector<std::int64_t> with_term(cells);
+  for (const auto& [key, terms] : group_terms_) ++with_term[key.second];
+  std::vector<double> shares(cells, 1);
+  for (std::int64_t cell = 0; cell < cells; ++cell) {
+    const auto groups = static_cast<std::int64_t>(groups_at_[cell / symbols_].size());
+    if (groups > 0)
+      shares[cell] = static_cast<double>(groups - with_term[cell]) / static_cast<double>(groups);
+  }
+  return shares;
+}
 
 Tables Tables::of(const ConstraintProgram& program) {
   return Builder(program).build();

@@ -9,6 +9,10 @@
 #include <torch/torch.h>
 
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "as2/constraint_program.h"
@@ -18,13 +22,35 @@
 
 namespace as2::tp {
 
+// How many terms share a cell, and from that each term's weight in a mean.
+class TermCounts {
+ public:
+  TermCounts(std::int64_t positions, std::int64_t symbols) : symbols_(symbols), groups_at_(positions) {}
+  void add(std::int64_t family, std::int64_t group, std::int64_t cell);
+  // 1 / terms of the family at the cell.
+  double family_weight(std::int64_t family, std::int64_t cell) const;
+  // 1 / (terms of the group at the cell · groups at its position).
+  double group_weight(std::int64_t group, std::int64_t cell) const;
+  bool has_term(std::int64_t family, std::int64_t cell) const {
+    return family_terms_.count({family, cell}) > 0;
+  }
+  // Share of the position's groups that have no term at the cell; 1 where there is no group.
+  std::vector<double> shares_without_term(std::int64_t cells) const;
+
+ private:
+  std::int64_t symbols_;
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> family_terms_,
+      group_terms_;  // by (f or g, cell)
+  std::vector<std::set<std::int64_t>> groups_at_;
+};
+
 // Terms of one kind of group. Cell = position · symbols + symbol.
 struct Terms {
   torch::Tensor unit;           // [terms] int64
   torch::Tensor cell;           // [terms] int64
   torch::Tensor family_cell;    // [terms] int64: family · cells + cell
-  torch::Tensor family_weight;  // [terms]: 1 / terms of its family at its cell
-  torch::Tensor group_weight;   // [terms]: 1 / (terms of its group at its cell · groups at its position)
+  torch::Tensor family_weight;  // [terms], see TermCounts
+  torch::Tensor group_weight;   // [terms]
   std::int64_t count = 0;
 };
 
@@ -60,6 +86,8 @@ struct Tables {
   References costs;           // [costs, 1]
   torch::Tensor cost_weight;  // [costs]
   torch::Tensor cost_level;   // [costs] int64
+
+  std::shared_ptr<const TermCounts> counts;
 
   std::int64_t cells() const { return positions * symbols; }
   std::int64_t term_count() const { return exclusive.terms.count + linear.terms.count + other.terms.count; }

@@ -6,14 +6,6 @@ namespace as2::test {
 
 using namespace as2::compile;
 
-std::uint64_t Random::next() {
-  state_ += 0x9E3779B97F4A7C15u;
-  std::uint64_t z = state_;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-  return z ^ (z >> 31);
-}
-
 namespace {
 
 Position position(const std::string& name, int symbols) {
@@ -253,7 +245,7 @@ ConstraintProgram reachability(int vertices) {
   return program;
 }
 
-ConstraintProgram random_constraints(std::uint64_t seed, const RandomProgramOptions& options) {
+ConstraintProgram random_constraints(std::uint64_t seed, const RandomConstraintOptions& options) {
   Random random(seed);
   ConstraintProgram program;
   const int positions = 3 + random.below(3);

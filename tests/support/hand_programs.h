@@ -5,20 +5,15 @@
 #include <cstdint>
 
 #include "as2/constraint_program.h"
+#include "support/random_program.h"
 
 namespace as2::test {
 
-// Numbers that are the same on every machine.
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15u + 1) {}
-  std::uint64_t next();
-  int below(int bound) { return static_cast<int>(next() % static_cast<std::uint64_t>(bound)); }
-  double uniform() { return static_cast<double>(next() >> 11) / 9007199254740992.0; }
-
- private:
-  std::uint64_t state_;
-};
+using testing::Random;
+// Uniform in [0, 1).
+inline double uniform(Random& random) {
+  return static_cast<double>(random.next() >> 11) / 9007199254740992.0;
+}
 
 // Sudoku of box×box boxes: families row, column, box; 3·box² groups of box² slots.
 compile::ConstraintProgram sudoku(int box);
@@ -28,11 +23,12 @@ compile::ConstraintProgram addition(int addends, int base = 10);
 // vertex must be reached from 0: a recursive component, one derived constraint a vertex.
 compile::ConstraintProgram reachability(int vertices);
 
-struct RandomProgramOptions {
+struct RandomConstraintOptions {
   bool exclusive = true, linear = true, nogood = true, derived = false;
   bool read_once = false;  // derived: each position in at most one set literal of a circuit
 };
 // At most five positions of two to four symbols; several groups of each kind asked for.
-compile::ConstraintProgram random_constraints(std::uint64_t seed, const RandomProgramOptions& options = {});
+compile::ConstraintProgram random_constraints(std::uint64_t seed,
+                                              const RandomConstraintOptions& options = {});
 
 }  // namespace as2::test

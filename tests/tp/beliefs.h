@@ -21,7 +21,7 @@ inline std::vector<double> random_rows(const compile::ConstraintProgram& program
     double total = 0;
     while (total == 0) {
       for (std::size_t s = 0; s < domain; ++s) {
-        total += rows[i * stride + s] = random.below(10) < zeros ? 0 : 0.05 + random.uniform();
+        total += rows[i * stride + s] = random.below(10) < zeros ? 0 : 0.05 + uniform(random);
       }
     }
     for (std::size_t s = 0; s < domain; ++s) rows[i * stride + s] /= total;

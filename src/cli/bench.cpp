@@ -1,0 +1,92 @@
+#include "cli/bench.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <iomanip>
+#include <iostream>
+
+#include "cli/verbs.h"
+
+namespace as2::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const std::vector<BenchSubject> kSubjects = {
+    {"tp", "Soft T_P: tuned kernels against LibTorch operations, growth with size, memory", bench_tp},
+};
+
+void print_table(const Json& result, std::ostream& out) {
+  for (const auto& row : result["rows"]) {
+    out << "  " << std::left << std::setw(58) << row["name"].get<std::string>() << std::right << std::setw(10)
+        << std::setprecision(4) << row["value"].get<double>() << ' ' << std::left << std::setw(6)
+        << row["unit"].get<std::string>();
+    if (row.contains("target")) {
+      out << (row["ok"].get<bool>() ? " ok, " : " NOT MET, ") << row["target"].get<std::string>();
+    }
+    out << '\n';
+  }
+}
+
+}  // namespace
+
+Json bench_row(const std::string& name, double value, const std::string& unit, const std::string& target,
+               bool ok) {
+  Json row{{"name", name}, {"value", value}, {"unit", unit}};
+  if (!target.empty()) {
+    row["target"] = target;
+    row["ok"] = ok;
+  }
+  return row;
+}
+
+double median_seconds(const std::function<void()>& call, double enough) {
+  using Clock = std::chrono::steady_clock;
+  call();
+  std::vector<double> seconds;
+  double total = 0;
+  while (seconds.size() < 3 || (total < enough && seconds.size() < 100)) {
+    const auto start = Clock::now();
+    call();
+    seconds.push_back(std::chrono::duration<double>(Clock::now() - start).count());
+    total += seconds.back();
+  }
+  std::nth_element(seconds.begin(), seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2),
+                   seconds.end());
+  return seconds[seconds.size() / 2];
+}
+
+Action declare_bench(CLI::App& command) {
+  struct Arguments {
+    std::vector<std::string> subjects;
+    bool json = false;
+  };
+  auto arguments = std::make_shared<Arguments>();
+  std::vector<std::string> names;
+  std::string summary;
+  for (const BenchSubject& subject : kSubjects) {
+    names.emplace_back(subject.name);
+    summary += std::string("  ") + subject.name + ": " + subject.summary + "\n";
+  }
+  command.add_option("subjects", arguments->subjects, "What to measure; all if none is named")
+      ->check(CLI::IsMember(names))
+      ->type_name("SUBJECT");
+  command.add_flag("--json", arguments->json, "One JSON document");
+  command.footer(summary);
+  return [arguments] {
+    Json results = Json::object();
+    for (const BenchSubject& subject : kSubjects) {
+      const auto& wanted = arguments->subjects;
+      if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), subject.name) == wanted.end()) continue;
+      results[subject.name] = subject.measure();
+      if (arguments->json) continue;
+      std::cout << subject.name << '\n';
+      print_table(results[subject.name], std::cout);
+    }
+    if (arguments->json) std::cout << results.dump() << '\n';
+    return kDone;
+  };
+}
+
+}  // namespace as2::cli

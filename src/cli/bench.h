@@ -1,0 +1,26 @@
+// `as2 bench SUBJECT`: performance as ratios measured in one run; a result is checked before its time counts.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <functional>
+
+namespace as2::cli {
+
+struct BenchSubject {
+  const char* name;
+  const char* summary;
+  // Measures, and returns {"rows": [{"name", "value", "unit", "target", "ok"} …], …}.
+  nlohmann::ordered_json (*measure)();
+};
+
+nlohmann::ordered_json bench_tp();  // bench_tp.cpp
+
+// One figure of a subject's table. `target` says in words what is asked, empty: nothing.
+nlohmann::ordered_json bench_row(const std::string& name, double value, const std::string& unit,
+                                 const std::string& target = "", bool ok = true);
+
+// Median seconds of one call: warms up, then repeats until `enough` seconds or 100 calls have passed.
+double median_seconds(const std::function<void()>& call, double enough = 0.5);
+
+}  // namespace as2::cli

@@ -1,0 +1,162 @@
+// Soft T_P's figures: the tuned kernels against the same formula composed of LibTorch operations, how
+// addition grows with its addends, and the extra memory of one training step on Sudoku.
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "as2/soft_tp.h"
+#include "cli/bench.h"
+#include "torch_compat.h"
+
+namespace as2::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using compile::ConstraintProgram;
+using tp::Kernel;
+using tp::SoftTp;
+
+constexpr double kAskedSpeedup = 5;
+constexpr double kAskedGrowth = 4.5;
+constexpr double kAskedMemory = 4;
+
+void add_positions(ConstraintProgram& program, int count, int symbols) {
+  compile::Position position;
+  for (int s = 0; s < symbols; ++s) position.symbols.push_back(std::to_string(s));
+  for (int i = 0; i < count; ++i) program.positions.push_back(position);
+}
+
+// What the compiler makes of 9×9 Sudoku; built here, so that the measurement needs no grounder.
+ConstraintProgram sudoku() {
+  ConstraintProgram program;
+  program.families.resize(3);
+  add_positions(program, 81, 9);
+  for (int unit = 0; unit < 27; ++unit) {
+    compile::Group group;
+    group.family = unit / 9;
+    group.kind = compile::GroupKind::kExclusive;
+    group.slots.resize(9);
+    const int n = unit % 9;
+    for (int k = 0; k < 9; ++k) {
+      const int box = n / 3 * 27 + n % 3 * 3 + k / 3 * 9 + k % 3;
+      const int cell = group.family == 0 ? n * 9 + k : group.family == 1 ? k * 9 + n : box;
+      group.positions.push_back(cell);
+      for (int s = 0; s < 9; ++s) group.slots[s].members.push_back({cell, {s}});
+    }
+    program.groups.push_back(std::move(group));
+  }
+  return program;
+}
+
+// Σ of `addends` digits equals the guard's symbol.
+ConstraintProgram addition(int addends) {
+  ConstraintProgram program;
+  program.families.resize(1);
+  add_positions(program, addends, 10);
+  add_positions(program, 1, 9 * addends + 1);
+  compile::Aggregate aggregate;
+  aggregate.max = 9 * addends;
+  compile::Group group;
+  group.kind = compile::GroupKind::kLinear;
+  for (int i = 0; i < addends; ++i) {
+    aggregate.positions.push_back(i);
+    aggregate.values.push_back({0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
+  }
+  compile::Linear linear;
+  linear.guard = addends;
+  for (int sum = 0; sum <= 9 * addends; ++sum) linear.allowed.push_back({{{sum, sum}}});
+  group.linears.push_back(std::move(linear));
+  program.aggregates.push_back(std::move(aggregate));
+  program.groups.push_back(std::move(group));
+  return program;
+}
+
+torch::Tensor random_beliefs(const SoftTp& soft, std::int64_t batch) {
+  const torch::Tensor logits =
+      torch::sin(torch::arange(batch * soft.positions() * soft.symbols()) * 1.37) * 2;
+  const torch::Tensor shaped = logits.view({batch, soft.positions(), soft.symbols()});
+  return shaped.masked_fill(soft.mask(shaped).logical_not(), -1e9).softmax(-1);
+}
+
+struct Step {
+  torch::Tensor loss, gradient;
+};
+
+Step step(const SoftTp& soft, const torch::Tensor& beliefs) {
+  const torch::Tensor p = beliefs.detach().requires_grad_(true);
+  const torch::Tensor loss = soft.loss(p);
+  return {loss.detach(), torch::autograd::grad({loss}, {p})[0]};
+}
+
+bool same(const Step& a, const Step& b) {
+  return torch::allclose(a.loss, b.loss, 1e-4, 1e-9) && torch::allclose(a.gradient, b.gradient, 1e-3, 1e-8);
+}
+
+// Counts LibTorch's CPU allocations on this thread; the kernels take their scratch memory from it too.
+class MemoryMeter : public c10::MemoryReportingInfoBase {
+ public:
+  std::atomic<std::int64_t> now{0}, peak{0};
+
+  void reportMemoryUsage(void*, std::int64_t bytes, ReportedSize, ReportedSize, c10::Device) override {
+    now += bytes;
+    peak = std::max(peak.load(), now.load());
+  }
+  bool memoryProfilingEnabled() const override { return true; }
+};
+
+std::int64_t peak_extra_bytes(const std::function<void()>& call) {
+  const auto meter = std::make_shared<MemoryMeter>();
+  const c10::DebugInfoGuard counting(c10::DebugInfoKind::PROFILER_STATE, meter);
+  call();
+  return meter->peak;
+}
+
+}  // namespace
+
+Json bench_tp() {
+  Json rows = Json::array();
+  const ConstraintProgram board = sudoku();
+  const SoftTp fused(board, Kernel::kFused), composed(board, Kernel::kReference);
+  for (const std::int64_t batch : {1, 32, 256}) {
+    const torch::Tensor beliefs = random_beliefs(fused, batch);
+    if (!same(step(fused, beliefs), step(composed, beliefs)))
+      throw std::runtime_error("kernel and reference differ");
+    const double tuned = median_seconds([&] { step(fused, beliefs); });
+    const double plain = median_seconds([&] { step(composed, beliefs); });
+    const bool asked = batch == 256;
+    rows.push_back(bench_row("sudoku, batch " + std::to_string(batch) + ": LibTorch operations / tuned",
+                             plain / tuned, "x", asked ? "at least 5" : "", plain / tuned >= kAskedSpeedup));
+    rows.push_back(bench_row("sudoku, batch " + std::to_string(batch) + ": tuned, boards a second",
+                             static_cast<double>(batch) / tuned, "/s"));
+  }
+  {
+    const torch::Tensor beliefs = random_beliefs(fused, 256);
+    const auto size = static_cast<double>(beliefs.numel() * beliefs.element_size());
+    const double tuned = static_cast<double>(peak_extra_bytes([&] { step(fused, beliefs); })) / size;
+    const double plain = static_cast<double>(peak_extra_bytes([&] { step(composed, beliefs); })) / size;
+    rows.push_back(bench_row("sudoku, batch 256: peak extra memory / beliefs, tuned", tuned, "x", "at most 4",
+                             tuned <= kAskedMemory));
+    rows.push_back(bench_row("sudoku, batch 256: peak extra memory / beliefs, LibTorch", plain, "x"));
+  }
+  for (const int addends : {8, 64, 512}) {
+    // Twice the addends in the same breath: what doubling costs here.
+    double seconds[2];
+    for (const int times : {1, 2}) {
+      const ConstraintProgram program = addition(addends * times);
+      const SoftTp soft(program, Kernel::kFused);
+      const torch::Tensor beliefs = random_beliefs(soft, 1);
+      if (addends * times <= 128 &&
+          !same(step(soft, beliefs), step(SoftTp(program, Kernel::kReference), beliefs))) {
+        throw std::runtime_error("kernel and reference differ");
+      }
+      seconds[times - 1] = median_seconds([&] { step(soft, beliefs); });
+    }
+    rows.push_back(bench_row("addition, " + std::to_string(addends) + " addends: doubling costs",
+                             seconds[1] / seconds[0], "x", "at most 4.5",
+                             seconds[1] / seconds[0] <= kAskedGrowth));
+  }
+  return {{"threads", at::get_num_threads()}, {"rows", rows}};
+}
+
+}  // namespace as2::cli

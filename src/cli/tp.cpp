@@ -1,0 +1,156 @@
+// as2 tp: soft T_P's image, residual, loss and gradient at given beliefs, in float64.
+#include <torch/torch.h>
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "as2/compile.h"
+#include "as2/soft_tp.h"
+#include "cli/beliefs.h"
+#include "cli/program_options.h"
+#include "cli/verbs.h"
+
+namespace as2::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using compile::ConstraintProgram;
+
+struct Arguments {
+  std::shared_ptr<ProgramOptions> program;
+  std::string beliefs;
+  std::string reduction = "mean";
+  int refine = 0;
+  bool json = false;
+};
+
+// `values` is [positions, symbols].
+Json by_position(const ConstraintProgram& program, const torch::Tensor& values) {
+  const torch::Tensor flat = values.detach().contiguous();
+  const double* entry = flat.data_ptr<double>();
+  Json json = Json::object();
+  for (std::size_t i = 0; i < program.positions.size(); ++i) {
+    Json& row = json[program.positions[i].name] = Json::object();
+    for (std::size_t s = 0; s < program.positions[i].symbols.size(); ++s) {
+      row[program.positions[i].symbols[s]] = entry[i * static_cast<std::size_t>(flat.size(1)) + s];
+    }
+  }
+  return json;
+}
+
+// `values` is [families, positions, symbols].
+Json by_family(const ConstraintProgram& program, const torch::Tensor& values) {
+  Json json = Json::object();
+  for (std::size_t f = 0; f < program.families.size(); ++f) {
+    json[program.families[f].name] = by_position(program, values[static_cast<std::int64_t>(f)]);
+  }
+  return json;
+}
+
+Json answer(const ConstraintProgram& program, const tp::SoftTp& soft, const decode::Beliefs& beliefs,
+            const Arguments& arguments) {
+  torch::Tensor p = torch::tensor(beliefs, torch::kFloat64).view({1, soft.positions(), soft.symbols()});
+  p.set_requires_grad(true);
+  const torch::Tensor loss =
+      soft.loss(p, arguments.reduction == "sum" ? tp::Reduction::kSum : tp::Reduction::kMean);
+  if (loss.requires_grad()) loss.backward();
+  const torch::Tensor gradient = p.grad().defined() ? p.grad()[0] : torch::zeros_like(p[0]);
+  const torch::NoGradGuard no_gradient;
+  Json json{{"loss", loss.item<double>()},
+            {"reduction", arguments.reduction},
+            {"max_residual", soft.max_residual(p).item<double>()},
+            {"image", by_family(program, soft.image(p)[0])},
+            {"residual", by_family(program, soft.residual(p)[0])},
+            {"gradient", by_position(program, gradient)}};
+  if (!program.objectives.empty()) {
+    const torch::Tensor cost = soft.expected_cost(p)[0].contiguous();
+    json["expected_cost"] =
+        std::vector<double>(cost.data_ptr<double>(), cost.data_ptr<double>() + cost.numel());
+  }
+  if (arguments.refine > 0) json["refined"] = by_position(program, soft.refine(p, arguments.refine)[0]);
+  return json;
+}
+
+// The loss, and where each family is off: the position and symbol with the largest residual.
+void print_answer(const Json& json, std::ostream& out) {
+  if (json.contains("error")) {
+    out << json["error"].get<std::string>() << '\n';
+    return;
+  }
+  out << "loss " << json["loss"] << " (" << json["reduction"].get<std::string>() << "), largest residual "
+      << json["max_residual"] << '\n';
+  for (const auto& [family, positions] : json["residual"].items()) {
+    double largest = 0;
+    std::string where;
+    for (const auto& [position, symbols] : positions.items()) {
+      for (const auto& [symbol, value] : symbols.items()) {
+        if (value.get<double>() <= largest) continue;
+        largest = value.get<double>();
+        where = position + " = " + symbol;
+      }
+    }
+    out << "  " << family << ": " << (where.empty() ? "0" : std::to_string(largest) + " at " + where) << '\n';
+  }
+  if (!json.contains("refined")) return;
+  out << "refined:\n";
+  for (const auto& [position, symbols] : json["refined"].items()) {
+    double best = -1;
+    std::string read;
+    for (const auto& [symbol, value] : symbols.items()) {
+      if (value.get<double>() > best) {
+        best = value.get<double>();
+        read = symbol;
+      }
+    }
+    out << "  " << position << " = " << read << " (p = " << best << ")\n";
+  }
+}
+
+int evaluate(const Arguments& arguments) {
+  const compile::Compiled compiled =
+      compile::compile_files(arguments.program->files, arguments.program->ground_options());
+  const ConstraintProgram& program = compiled.program;
+  for (const asp::Warning& warning : compiled.warnings) {
+    std::cerr << warning.location.str() << ": warning: " << warning.message << '\n';
+  }
+  const tp::SoftTp soft(program);
+  int code = kDone;
+  for (const BeliefsEntry& entry : read_beliefs(arguments.beliefs, program)) {
+    for (const std::string& warning : entry.warnings) std::cerr << warning << '\n';
+    const bool good = entry.error.empty();
+    const Json json = good ? answer(program, soft, entry.beliefs, arguments) : Json{{"error", entry.error}};
+    if (!good) code = kInputAtFault;
+    if (arguments.json) {
+      std::cout << json.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+    } else {
+      print_answer(json, std::cout);
+    }
+  }
+  return code;
+}
+
+}  // namespace
+
+Action declare_tp(CLI::App& command) {
+  auto arguments = std::make_shared<Arguments>();
+  arguments->program = declare_program(command);
+  command
+      .add_option("--beliefs", arguments->beliefs,
+                  "JSON {position: {symbol: p}}, one document or one a line; `-` is standard input; or a "
+                  ".safetensors file with `beliefs` [batch, positions, symbols]")
+      ->required()
+      ->type_name("FILE");
+  command.add_option("--refine", arguments->refine, "Also refine the beliefs, at most K times (Eq. 6)")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("K");
+  command
+      .add_option("--reduction", arguments->reduction,
+                  "mean: over residual terms; sum: the paper's literal form")
+      ->check(CLI::IsMember({"mean", "sum"}))
+      ->capture_default_str();
+  command.add_flag("--json", arguments->json, "One JSON document an input document, one a line");
+  return [arguments] { return evaluate(*arguments); };
+}
+
+}  // namespace as2::cli

@@ -1,0 +1,248 @@
+#include "tp/fused.h"
+
+#include <algorithm>
+
+namespace as2::tp {
+namespace {
+
+std::int32_t size_of(const std::vector<std::int32_t>& values) {
+  return static_cast<std::int32_t>(values.size());
+}
+
+}  // namespace
+
+FusedTables::FusedTables(const compile::ConstraintProgram& program, const Tables& tables)
+    : symbols_(tables.symbols), cells_(tables.cells()), counts_(tables.counts) {
+  by_family.exclusive.cells = by_family.linear.cells = cells_;
+  by_family.exclusive.families = by_family.linear.families = tables.families;
+  add_exclusive(program);
+  add_linear(program);
+
+  // Refinement: the same arrays, but every group's terms fall on one set of cells, with the groups' weights.
+  by_group = by_family;
+  by_group.exclusive.families = by_group.linear.families = 1;
+  by_group.exclusive.term_family_cell = exclusive_terms_.cell.data();
+  by_group.exclusive.term_weight = exclusive_terms_.group_weight.data();
+  by_group.linear.term_family_cell = linear_terms_.cell.data();
+  by_group.linear.term_weight = linear_terms_.group_weight.data();
+}
+
+void FusedTables::add_term(TermArrays& terms, std::int64_t family, std::int64_t group,
+                           std::int64_t cell) const {
+  terms.cell.push_back(static_cast<std::int32_t>(cell));
+  terms.family_cell.push_back(static_cast<std::int32_t>(family * cells_ + cell));
+  terms.family_weight.push_back(counts_->family_weight(family, cell));
+  terms.group_weight.push_back(counts_->group_weight(group, cell));
+}
+
+void FusedTables::add_exclusive(const compile::ConstraintProgram& program) {
+  kernels::ExclusiveLayout& layout = by_family.exclusive;
+  for (std::size_t g = 0; g < program.groups.size(); ++g) {
+    for (const compile::Slot& slot : program.groups[g].slots) {
+      for (const compile::SetLiteral& member : slot.members) {
+        for (const int symbol : member.symbols) {
+          add_term(exclusive_terms_, program.groups[g].family, static_cast<std::int64_t>(g),
+                   member.position * symbols_ + symbol);
+        }
+        member_terms_.push_back(size_of(exclusive_terms_.cell));
+      }
+      slot_members_.push_back(size_of(member_terms_) - 1);
+      layout.widest_slot = std::max(layout.widest_slot, static_cast<std::int64_t>(slot.members.size()));
+    }
+  }
+  layout.slots = size_of(slot_members_) - 1;
+  layout.terms = size_of(exclusive_terms_.cell);
+  layout.slot_members = slot_members_.data();
+  layout.member_terms = member_terms_.data();
+  layout.term_cell = exclusive_terms_.cell.data();
+  layout.term_family_cell = exclusive_terms_.family_cell.data();
+  layout.term_weight = exclusive_terms_.family_weight.data();
+}
+
+void FusedTables::add_linear(const compile::ConstraintProgram& program) {
+  kernels::LinearLayout& layout = by_family.linear;
+  struct Use {
+    int family;
+    std::int64_t group;
+    const compile::Linear* linear;
+  };
+  std::map<int, std::vector<Use>> by_aggregate;
+  for (std::size_t g = 0; g < program.groups.size(); ++g) {
+    for (const compile::Linear& linear : program.groups[g].linears) {
+      by_aggregate[linear.aggregate].push_back(
+          {program.groups[g].family, static_cast<std::int64_t>(g), &linear});
+    }
+  }
+  for (const auto& [index, uses] : by_aggregate) {
+    const compile::Aggregate& aggregate = program.aggregates[index];
+    const auto members = symbols_by_value(aggregate);
+    ChainSpec spec;
+    spec.constant = aggregate.constant;
+    for (const auto& by_value : members) {
+      spec.members.emplace_back();
+      for (const auto& [value, literal] : by_value) spec.members.back().push_back({value, {}});
+    }
+    const auto sums = reachable_sums(spec);
+    const std::int32_t first_class = size_of(class_cells_) - 1;
+    const std::int32_t first_cell = size_of(cell_);
+    std::int64_t states = 0;
+    for (std::size_t level = 0; level < sums.size(); ++level) {
+      states += static_cast<std::int64_t>(sums[level].size());
+      layout.most_states = std::max(layout.most_states, static_cast<std::int64_t>(sums[level].size()));
+      if (level == members.size()) break;
+      for (const auto& [value, literal] : members[level]) {
+        for (const int symbol : literal.symbols) {
+          cell_.push_back(static_cast<std::int32_t>(literal.position * symbols_ + symbol));
+        }
+        class_cells_.push_back(size_of(cell_));
+      }
+      member_classes_.push_back(size_of(class_cells_) - 1);
+      member_states_.push_back(static_cast<std::int32_t>(sums[level].size()));
+      member_next_.push_back(static_cast<std::int64_t>(next_.size()));
+      const auto& after = sums[level + 1];
+      for (const std::int64_t sum : sums[level]) {
+        for (const auto& [value, literal] : members[level]) {
+          const auto found = std::lower_bound(after.begin(), after.end(), sum + value);
+          next_.push_back(static_cast<std::int32_t>(found - after.begin()));
+        }
+      }
+    }
+    const std::vector<std::int64_t>& final_sums = sums.back();
+    chain_members_.push_back(size_of(member_states_));
+    chain_final_states_.push_back(static_cast<std::int32_t>(final_sums.size()));
+    layout.most_chain_states = std::max(layout.most_chain_states, states);
+    layout.most_chain_classes = std::max(layout.most_chain_classes,
+                                         static_cast<std::int64_t>(size_of(class_cells_) - 1 - first_class));
+    for (const Use& use : uses) {
+      for (std::int32_t k = first_cell; k < size_of(cell_); ++k)
+        add_term(linear_terms_, use.family, use.group, cell_[k]);
+      const compile::Linear& linear = *use.linear;
+      for (std::size_t symbol = 0; symbol < linear.allowed.size(); ++symbol) {
+        const std::int64_t at = linear.guard * symbols_ + static_cast<std::int64_t>(symbol);
+        guard_cell_.push_back(linear.guard < 0 ? -1 : static_cast<std::int32_t>(at));
+        if (linear.guard >= 0) add_term(linear_terms_, use.family, use.group, at);
+        for (const auto& [low, high] : linear.allowed[symbol].intervals) {
+          auto state = std::lower_bound(final_sums.begin(), final_sums.end(), low);
+          for (; state != final_sums.end() && *state <= high; ++state) {
+            allowed_state_.push_back(static_cast<std::int32_t>(state - final_sums.begin()));
+          }
+        }
+        guard_states_.push_back(size_of(allowed_state_));
+      }
+      layout.most_guards = std::max(layout.most_guards, static_cast<std::int64_t>(linear.allowed.size()));
+      linear_guards_.push_back(size_of(guard_cell_));
+      linear_term_ends_.push_back(size_of(linear_terms_.cell));
+    }
+    chain_linears_.push_back(size_of(linear_guards_) - 1);
+  }
+  layout.chains = size_of(chain_members_) - 1;
+  layout.linears = size_of(linear_guards_) - 1;
+  layout.chain_members = chain_members_.data();
+  layout.chain_linears = chain_linears_.data();
+  layout.chain_final_states = chain_final_states_.data();
+  layout.member_classes = member_classes_.data();
+  layout.member_states = member_states_.data();
+  layout.member_next = member_next_.data();
+  layout.next = next_.data();
+  layout.class_cells = class_cells_.data();
+  layout.cell = cell_.data();
+  layout.linear_guards = linear_guards_.data();
+  layout.guard_cell = guard_cell_.data();
+  layout.guard_states = guard_states_.data();
+  layout.allowed_state = allowed_state_.data();
+  layout.linear_terms = linear_term_ends_.data();
+  layout.term_family_cell = linear_terms_.family_cell.data();
+  layout.term_weight = linear_terms_.family_weight.data();
+}
+
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::tensor_list;
+
+// Calls `visit(layout)` for the layouts that have something to do.
+template <class Visit>
+void for_each_layout(const Layouts& layouts, Visit visit) {
+  if (layouts.exclusive.slots > 0) visit(layouts.exclusive);
+  if (layouts.linear.linears > 0) visit(layouts.linear);
+}
+
+// The gradient is computed with the value: the kernel has all it needs at hand, and only one tensor of the
+// beliefs' size stays until the backward pass.
+struct SquaredResidual : torch::autograd::Function<SquaredResidual> {
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& given,
+                               const FusedTablesPtr& tables, bool wants_gradient) {
+    const torch::Tensor beliefs = given.contiguous();
+    const std::int64_t batch = beliefs.size(0);
+    torch::Tensor losses = torch::zeros({batch}, beliefs.options());
+    torch::Tensor gradient;
+    if (wants_gradient) gradient = torch::zeros_like(beliefs);
+    AT_DISPATCH_FLOATING_TYPES(beliefs.scalar_type(), "soft T_P loss", [&] {
+      for_each_layout(tables->by_family, [&](const auto& layout) {
+        kernels::cpu::loss<scalar_t>(layout, batch, beliefs.data_ptr<scalar_t>(), losses.data_ptr<scalar_t>(),
+                                     wants_gradient ? gradient.data_ptr<scalar_t>() : nullptr);
+      });
+    });
+    if (wants_gradient) context->save_for_backward({gradient});
+    return losses.sum();
+  }
+
+  static tensor_list backward(AutogradContext* context, tensor_list upstream) {
+    return {context->get_saved_variables()[0] * upstream[0], torch::Tensor(), torch::Tensor()};
+  }
+};
+
+struct WeightedFactors : torch::autograd::Function<WeightedFactors> {
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& given,
+                               const FusedTablesPtr& tables, bool by_group, const torch::Tensor& base) {
+    const torch::Tensor beliefs = given.contiguous();
+    const std::int64_t batch = beliefs.size(0);
+    torch::Tensor sums = base.unsqueeze(0).repeat({batch, 1});
+    AT_DISPATCH_FLOATING_TYPES(beliefs.scalar_type(), "soft T_P factors", [&] {
+      for_each_layout(by_group ? tables->by_group : tables->by_family, [&](const auto& layout) {
+        kernels::cpu::factors<scalar_t>(layout, batch, beliefs.data_ptr<scalar_t>(),
+                                        sums.data_ptr<scalar_t>());
+      });
+    });
+    context->save_for_backward({beliefs});
+    context->saved_data["tables"] = torch::IValue::make_capsule(tables);
+    context->saved_data["by_group"] = by_group;
+    return sums;
+  }
+
+  static tensor_list backward(AutogradContext* context, tensor_list upstreams) {
+    const torch::Tensor beliefs = context->get_saved_variables()[0];
+    const auto tables =
+        c10::static_intrusive_pointer_cast<FusedTables>(context->saved_data["tables"].toCapsule());
+    const bool by_group = context->saved_data["by_group"].toBool();
+    const torch::Tensor upstream = upstreams[0].contiguous();
+    torch::Tensor gradient = torch::zeros_like(beliefs);
+    AT_DISPATCH_FLOATING_TYPES(beliefs.scalar_type(), "soft T_P factors' gradient", [&] {
+      for_each_layout(by_group ? tables->by_group : tables->by_family, [&](const auto& layout) {
+        kernels::cpu::factors_backward<scalar_t>(layout, beliefs.size(0), beliefs.data_ptr<scalar_t>(),
+                                                 upstream.data_ptr<scalar_t>(),
+                                                 gradient.data_ptr<scalar_t>());
+      });
+    });
+    return {gradient, torch::Tensor(), torch::Tensor(), torch::Tensor()};
+  }
+};
+
+}  // namespace
+
+torch::Tensor fused_squared_residual(const FusedTablesPtr& tables, const torch::Tensor& beliefs) {
+  const bool wants_gradient = beliefs.requires_grad() && torch::GradMode::is_enabled();
+  return SquaredResidual::apply(beliefs, tables, wants_gradient);
+}
+
+torch::Tensor fused_factors_by_family(const FusedTablesPtr& tables, const torch::Tensor& beliefs,
+                                      const torch::Tensor& base) {
+  return WeightedFactors::apply(beliefs, tables, false, base);
+}
+
+torch::Tensor fused_factors_by_group(const FusedTablesPtr& tables, const torch::Tensor& beliefs,
+                                     const torch::Tensor& base) {
+  return WeightedFactors::apply(beliefs, tables, true, base);
+}
+
+}  // namespace as2::tp
