@@ -5,9 +5,11 @@
 int main(int argc, char** argv) {
   using namespace as2::cli;
   const std::vector<Verb> verbs = {
+      {"bench", "Performance figures, as ratios in one run", nullptr},
       {"check", "Compiles a program and shows its positions, families and groups", declare_check},
       {"data", "Fetches and checks MNIST, generates boards and tuples, renders images", declare_data},
       {"decode", "An assignment that satisfies the program, from beliefs", declare_decode},
+      {"tp", "Image, residual, loss and gradient of soft T_P at given beliefs", nullptr},
       {"verify", "Asks clingo whether assignments are answer sets, and names what they violate",
        declare_verify},
   };

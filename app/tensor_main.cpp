@@ -5,6 +5,9 @@
 
 int main(int argc, char** argv) {
   using namespace as2::cli;
-  const std::vector<Verb> verbs = {};
+  const std::vector<Verb> verbs = {
+      {"bench", "Performance figures, as ratios in one run", declare_bench},
+      {"tp", "Image, residual, loss and gradient of soft T_P at given beliefs", declare_tp},
+  };
   return run(argc, argv, verbs, declare_threads);
 }

@@ -93,12 +93,19 @@ bool same(const Step& a, const Step& b) {
   return torch::allclose(a.loss, b.loss, 1e-4, 1e-9) && torch::allclose(a.gradient, b.gradient, 1e-3, 1e-8);
 }
 
+// Σ_s p(i,s)·factor(i,s) is P(holds), whichever position i one asks: a check where the reference is too slow.
+bool positions_agree(const SoftTp& soft, const torch::Tensor& beliefs) {
+  const torch::Tensor holds = soft.image(beliefs).sum(-1);
+  return torch::allclose(holds, holds.narrow(2, 0, 1).expand_as(holds), 1e-3, 1e-7);
+}
+
 // Counts LibTorch's CPU allocations on this thread; the kernels take their scratch memory from it too.
 class MemoryMeter : public c10::MemoryReportingInfoBase {
  public:
   std::atomic<std::int64_t> now{0}, peak{0};
 
-  void reportMemoryUsage(void*, std::int64_t bytes, ReportedSize, ReportedSize, c10::Device) override {
+  void reportMemoryUsage(void*, std::int64_t bytes, compat::ReportedSize, compat::ReportedSize,
+                         c10::Device) override {
     now += bytes;
     peak = std::max(peak.load(), now.load());
   }
@@ -140,19 +147,20 @@ Json bench_tp() {
     rows.push_back(bench_row("sudoku, batch 256: peak extra memory / beliefs, LibTorch", plain, "x"));
   }
   for (const int addends : {8, 64, 512}) {
-    // Twice the addends in the same breath: what doubling costs here.
+    // Half the addends in the same breath: what doubling to this number costs.
     double seconds[2];
-    for (const int times : {1, 2}) {
-      const ConstraintProgram program = addition(addends * times);
+    for (const int half : {1, 0}) {
+      const int count = half ? addends / 2 : addends;
+      const ConstraintProgram program = addition(count);
       const SoftTp soft(program, Kernel::kFused);
       const torch::Tensor beliefs = random_beliefs(soft, 1);
-      if (addends * times <= 128 &&
-          !same(step(soft, beliefs), step(SoftTp(program, Kernel::kReference), beliefs))) {
-        throw std::runtime_error("kernel and reference differ");
-      }
-      seconds[times - 1] = median_seconds([&] { step(soft, beliefs); });
+      const bool right = count > 64
+                             ? positions_agree(soft, beliefs)
+                             : same(step(soft, beliefs), step(SoftTp(program, Kernel::kReference), beliefs));
+      if (!right) throw std::runtime_error("wrong factors for " + std::to_string(count) + " addends");
+      seconds[1 - half] = median_seconds([&] { step(soft, beliefs); }, 0.2);
     }
-    rows.push_back(bench_row("addition, " + std::to_string(addends) + " addends: doubling costs",
+    rows.push_back(bench_row("addition, " + std::to_string(addends) + " addends: against half as many",
                              seconds[1] / seconds[0], "x", "at most 4.5",
                              seconds[1] / seconds[0] <= kAskedGrowth));
   }

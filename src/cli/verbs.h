@@ -5,9 +5,11 @@
 
 namespace as2::cli {
 
+Action declare_bench(CLI::App& command);
 Action declare_check(CLI::App& command);
 Action declare_data(CLI::App& command);
 Action declare_decode(CLI::App& command);
+Action declare_tp(CLI::App& command);
 Action declare_verify(CLI::App& command);
 
 }  // namespace as2::cli

@@ -1,0 +1,86 @@
+// `as2 tp` as a user runs it.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "data/temporary.h"
+#include "files.h"
+#include "support/run_as2.h"
+
+namespace as2::test {
+namespace {
+
+class TpVerb : public ::testing::Test {
+ protected:
+  TpVerb() {
+    write("square.lp",
+          "{ cell(R,C,V) : V=1..2 } = 1 :- R=1..2, C=1..2.\n"
+          ":- cell(R,C1,V), cell(R,C2,V), C1 < C2.  % rows\n"
+          ":- cell(R1,C,V), cell(R2,C,V), R1 < R2.  % columns\n");
+  }
+
+  void write(const std::string& name, const std::string& text) { write_file(folder_ / name, text); }
+  testing::Finished as2(const std::string& arguments) {
+    return testing::run_as2(folder_.str(), "tp square.lp " + arguments);
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(TpVerb, UniformBeliefsGiveThePapersResidualAndItsGradient) {
+  write("uniform.json", "{}");
+  const testing::Finished run = as2("--json --reduction sum --beliefs uniform.json");
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const auto answer = nlohmann::json::parse(run.out);
+  const double term = 0.5 * (1 - 0.5);
+  EXPECT_NEAR(answer["loss"].get<double>(), 16 * term * term, 1e-15);
+  for (const char* family : {"rows", "columns"}) {
+    EXPECT_EQ(answer["image"][family]["cell(1,2,_)"]["2"].get<double>(), 0.25);
+    EXPECT_EQ(answer["residual"][family]["cell(2,1,_)"]["1"].get<double>(), 0.25);
+  }
+  // Each p stands in two slots (a row's, a column's): there twice (p·q)², with q = the other's belief.
+  EXPECT_NEAR(answer["gradient"]["cell(1,1,_)"]["1"].get<double>(), 2 * 2 * 2 * 0.5 * 0.25, 1e-15);
+  EXPECT_FALSE(answer.contains("refined"));
+  const auto mean = nlohmann::json::parse(as2("--json --beliefs uniform.json").out);
+  EXPECT_NEAR(mean["loss"].get<double>(), term * term, 1e-15);
+}
+
+TEST_F(TpVerb, RefinementFollowsAClueAndLinesAreAnsweredInOrder) {
+  write("lines.json",
+        "{\"cell(1,1,_)\": {\"1\": 1}}\n"
+        "{\"cell(1,1,_)\": {\"7\": 1}}\n"
+        "{\"cell(1,1,_)\": {\"1\": 1}, \"cell(1,2,_)\": {\"2\": 1}, \"cell(2,1,_)\": {\"2\": 1}, "
+        "\"cell(2,2,_)\": {\"1\": 1}}\n");
+  const testing::Finished run = as2("--json --refine 60 --beliefs lines.json");
+  EXPECT_EQ(run.exit_code, 1);
+  std::istringstream lines(run.out);
+  std::string line;
+  std::getline(lines, line);
+  const auto first = nlohmann::json::parse(line);
+  EXPECT_GT(first["refined"]["cell(1,2,_)"]["2"].get<double>(), 0.99);
+  EXPECT_GT(first["refined"]["cell(2,2,_)"]["1"].get<double>(), 0.99);
+  EXPECT_EQ(first["refined"]["cell(1,1,_)"]["1"].get<double>(), 1);
+  std::getline(lines, line);
+  EXPECT_TRUE(nlohmann::json::parse(line).contains("error"));
+  std::getline(lines, line);
+  const auto solved = nlohmann::json::parse(line);
+  EXPECT_EQ(solved["loss"].get<double>(), 0);
+  EXPECT_EQ(solved["max_residual"].get<double>(), 0);
+}
+
+TEST_F(TpVerb, MistakesHaveTheirExitCodes) {
+  write("uniform.json", "{}");
+  write("bad.json", "{\"cell(9,9,_)\": {\"1\": 1}}");
+  EXPECT_EQ(as2("").exit_code, 2);
+  EXPECT_EQ(as2("--reduction median --beliefs uniform.json").exit_code, 2);
+  EXPECT_EQ(as2("--refine -1 --beliefs uniform.json").exit_code, 2);
+  EXPECT_EQ(as2("--beliefs bad.json").exit_code, 1);
+  EXPECT_EQ(as2("--beliefs missing.json").exit_code, 1);
+  const testing::Finished plain = as2("--beliefs uniform.json");
+  EXPECT_EQ(plain.exit_code, 0);
+  EXPECT_NE(plain.out.find("rows"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace as2::test
