@@ -41,20 +41,18 @@ Json bench_row(const std::string& name, double value, const std::string& unit, c
   return row;
 }
 
-double median_seconds(const std::function<void()>& call, double enough) {
+double best_seconds(const std::function<void()>& call, double enough) {
   using Clock = std::chrono::steady_clock;
   call();
-  std::vector<double> seconds;
-  double total = 0;
-  while (seconds.size() < 3 || (total < enough && seconds.size() < 100)) {
+  double best = 0, total = 0;
+  for (int calls = 0; calls < 5 || (total < enough && calls < 100); ++calls) {
     const auto start = Clock::now();
     call();
-    seconds.push_back(std::chrono::duration<double>(Clock::now() - start).count());
-    total += seconds.back();
+    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    best = calls == 0 ? seconds : std::min(best, seconds);
+    total += seconds;
   }
-  std::nth_element(seconds.begin(), seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2),
-                   seconds.end());
-  return seconds[seconds.size() / 2];
+  return best;
 }
 
 Action declare_bench(CLI::App& command) {

@@ -20,7 +20,8 @@ nlohmann::ordered_json bench_tp();  // bench_tp.cpp
 nlohmann::ordered_json bench_row(const std::string& name, double value, const std::string& unit,
                                  const std::string& target = "", bool ok = true);
 
-// Median seconds of one call: warms up, then repeats until `enough` seconds or 100 calls have passed.
-double median_seconds(const std::function<void()>& call, double enough = 0.5);
+// Seconds of the fastest of many calls, the one the machine's other work disturbed least: warms up, then
+// repeats until `enough` seconds or 100 calls have passed.
+double best_seconds(const std::function<void()>& call, double enough = 0.5);
 
 }  // namespace as2::cli

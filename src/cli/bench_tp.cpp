@@ -129,8 +129,8 @@ Json bench_tp() {
     const torch::Tensor beliefs = random_beliefs(fused, batch);
     if (!same(step(fused, beliefs), step(composed, beliefs)))
       throw std::runtime_error("kernel and reference differ");
-    const double tuned = median_seconds([&] { step(fused, beliefs); });
-    const double plain = median_seconds([&] { step(composed, beliefs); });
+    const double tuned = best_seconds([&] { step(fused, beliefs); });
+    const double plain = best_seconds([&] { step(composed, beliefs); });
     const bool asked = batch == 256;
     rows.push_back(bench_row("sudoku, batch " + std::to_string(batch) + ": LibTorch operations / tuned",
                              plain / tuned, "x", asked ? "at least 5" : "", plain / tuned >= kAskedSpeedup));
@@ -158,7 +158,7 @@ Json bench_tp() {
                              ? positions_agree(soft, beliefs)
                              : same(step(soft, beliefs), step(SoftTp(program, Kernel::kReference), beliefs));
       if (!right) throw std::runtime_error("wrong factors for " + std::to_string(count) + " addends");
-      seconds[1 - half] = median_seconds([&] { step(soft, beliefs); }, 0.2);
+      seconds[1 - half] = best_seconds([&] { step(soft, beliefs); }, 0.2);
     }
     rows.push_back(bench_row("addition, " + std::to_string(addends) + " addends: against half as many",
                              seconds[1] / seconds[0], "x", "at most 4.5",
