@@ -1,0 +1,225 @@
+// A block takes a few batch elements into shared memory, a thread a slot at a time.
+//
+// With q_j = 1 − p_j over a slot's members, the factor of member i is L_i = ∏_{j≠i} q_j, by prefix and suffix
+// products in registers: no division, so zeros are exact. For the gradient, with g_i the derivative with
+// respect to L_i,
+//   ∂/∂q_j Σ_i g_i L_i = D_{<j} · S_{>j} + S_{<j} · D_{>j}
+// where S is the product of a side and D = Σ_i g_i ∏_{m≠i} q_m over that side, both by recurrence: linear in
+// the slot's width. What slots say about a cell is laid down per (family, cell) in shared memory and added
+// in the order of the families: the result does not depend on how threads are scheduled.
+//
+// Bytes: beliefs are read once and outputs written once, four elements side by side so that every access is
+// 16 bytes wide. Rejected: a thread a (family, cell), which computes each product `width` times; atomics.
+#include <cuda_runtime.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "tp/kernels/exclusive_cuda.h"
+
+namespace as2::tp::kernels::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kMostElements = 4;  // batch elements a block
+
+enum class Mode { kLoss, kFactors, kBackward };
+
+struct Arguments {
+  RegularSlots slots;
+  std::int64_t batch;
+  int elements;  // batch elements a block
+  const float* beliefs;
+  const float* upstream;
+  float* losses;
+  float* output;
+};
+
+__device__ void copy(float* to, const float* from, int count, bool wide) {
+  int done = 0;
+  if (wide) {
+    done = count & ~3;
+    for (int i = 4 * threadIdx.x; i < done; i += 4 * blockDim.x) {
+      *reinterpret_cast<float4*>(to + i) = *reinterpret_cast<const float4*>(from + i);
+    }
+  }
+  for (int i = done + threadIdx.x; i < count; i += blockDim.x) to[i] = from[i];
+}
+
+template <int W>
+struct Slot {
+  int cell[W];
+  float q[W], before[W], after[W];
+
+  __device__ void load(const RegularSlots& slots, int slot) {
+#pragma unroll
+    for (int j = 0; j < W; ++j) cell[j] = j < slots.width ? slots.members[j * slots.slots + slot] : -1;
+  }
+  __device__ void products(const float* beliefs) {
+#pragma unroll
+    for (int j = 0; j < W; ++j) q[j] = cell[j] < 0 ? 1.f : 1.f - beliefs[cell[j]];
+    before[0] = after[W - 1] = 1.f;
+#pragma unroll
+    for (int j = 1; j < W; ++j) before[j] = before[j - 1] * q[j - 1];
+#pragma unroll
+    for (int j = W - 2; j >= 0; --j) after[j] = after[j + 1] * q[j + 1];
+  }
+  // Adds −∂/∂q_j Σ_i g_i L_i, the derivative with respect to p_j, to `value`.
+  __device__ void pull_back(const float (&g)[W], float (&value)[W]) const {
+    float derivative = 0.f;
+#pragma unroll
+    for (int j = 0; j < W; ++j) {
+      value[j] -= derivative * after[j];
+      derivative = derivative * q[j] + g[j] * before[j];
+    }
+    derivative = 0.f;
+#pragma unroll
+    for (int j = W - 1; j >= 0; --j) {
+      value[j] -= derivative * before[j];
+      derivative = derivative * q[j] + g[j] * after[j];
+    }
+  }
+};
+
+template <int W, Mode M>
+__global__ void __launch_bounds__(kThreads) slots_kernel(Arguments a) {
+  extern __shared__ __align__(16) float shared[];
+  const int cells = a.slots.cells, outputs = a.slots.families * cells;
+  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * a.elements;
+  const int here = static_cast<int>(min(static_cast<std::int64_t>(a.elements), a.batch - first));
+  const bool wide = a.elements % 4 == 0;
+  float* beliefs = shared;
+  float* staged = shared + a.elements * cells;  // [element, family, cell]
+
+  copy(beliefs, a.beliefs + first * cells, here * cells, wide);
+  if (M == Mode::kBackward) copy(staged, a.upstream + first * outputs, here * outputs, wide);
+  __syncthreads();
+
+  float total[kMostElements] = {};
+  for (int s = threadIdx.x; s < a.slots.slots; s += blockDim.x) {
+    Slot<W> slot;
+    slot.load(a.slots, s);
+    const int family = a.slots.slot_family[s] * cells;
+#pragma unroll
+    for (int e = 0; e < kMostElements; ++e) {
+      if (e >= here) break;
+      slot.products(beliefs + e * cells);
+      float* out = staged + e * outputs + family;
+      float value[W];
+      if (M == Mode::kFactors) {
+#pragma unroll
+        for (int j = 0; j < W; ++j) value[j] = slot.before[j] * slot.after[j];
+      } else {
+        float g[W];
+#pragma unroll
+        for (int j = 0; j < W; ++j) {
+          if (M == Mode::kBackward) {
+            g[j] = slot.cell[j] < 0 ? 0.f : out[slot.cell[j]];
+            value[j] = 0.f;
+          } else {
+            const float p = 1.f - slot.q[j];
+            const float missing = 1.f - slot.before[j] * slot.after[j];
+            const float residual = p * missing;
+            total[e] += residual * residual;
+            g[j] = -2.f * residual * p;
+            value[j] = 2.f * residual * missing;
+          }
+        }
+        slot.pull_back(g, value);
+      }
+#pragma unroll
+      for (int j = 0; j < W; ++j) {
+        if (slot.cell[j] >= 0) out[slot.cell[j]] = value[j];
+      }
+    }
+  }
+  __syncthreads();
+
+  if constexpr (M == Mode::kFactors) {
+    copy(a.output + first * outputs, staged, here * outputs, wide);
+  } else {
+    for (int e = 0; e < here; ++e) {
+      const float* terms = staged + e * outputs;
+      float* gradient = a.output + (first + e) * cells;
+      for (int c = threadIdx.x; c < cells; c += blockDim.x) {
+        float sum = 0.f;
+        for (int f = 0; f < a.slots.families; ++f) sum += terms[f * cells + c];
+        gradient[c] = sum;
+      }
+    }
+  }
+  if constexpr (M == Mode::kLoss) {
+    __shared__ float warps[kMostElements][kThreads / 32];
+#pragma unroll
+    for (int e = 0; e < kMostElements; ++e) {
+      for (int step = 16; step > 0; step /= 2) total[e] += __shfl_down_sync(0xffffffffu, total[e], step);
+      if (threadIdx.x % 32 == 0) warps[e][threadIdx.x / 32] = total[e];
+    }
+    __syncthreads();
+    if (threadIdx.x < here) {
+      float sum = 0.f;
+      for (int w = 0; w < kThreads / 32; ++w) sum += warps[threadIdx.x][w];
+      a.losses[first + threadIdx.x] = sum;
+    }
+  }
+}
+
+constexpr std::size_t kPlainShared = 48 << 10, kMostShared = 200 << 10;
+
+std::size_t bytes_per_element(const RegularSlots& slots) {
+  return sizeof(float) * static_cast<std::size_t>(slots.cells) * (1 + slots.families);
+}
+
+void check(cudaError_t error) {
+  if (error != cudaSuccess) {
+    throw std::runtime_error(std::string("soft T_P on CUDA: ") + cudaGetErrorString(error));
+  }
+}
+
+template <int W, Mode M>
+void launch_width(Arguments a, void* stream) {
+  const std::size_t each = bytes_per_element(a.slots);
+  a.elements = kMostElements;
+  while (a.elements > 1 && a.elements * each > kPlainShared) a.elements /= 2;
+  const std::size_t bytes = a.elements * each;
+  if (bytes > kPlainShared) {
+    check(cudaFuncSetAttribute(slots_kernel<W, M>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               static_cast<int>(bytes)));
+  }
+  const auto blocks = static_cast<unsigned>((a.batch + a.elements - 1) / a.elements);
+  slots_kernel<W, M><<<blocks, kThreads, bytes, static_cast<cudaStream_t>(stream)>>>(a);
+  check(cudaGetLastError());
+}
+
+template <Mode M>
+void launch(const Arguments& a, void* stream) {
+  if (a.batch == 0) return;
+  const int width = a.slots.width;
+  if (width <= 4) return launch_width<4, M>(a, stream);
+  if (width <= 9) return launch_width<9, M>(a, stream);
+  if (width <= 16) return launch_width<16, M>(a, stream);
+  launch_width<32, M>(a, stream);
+}
+
+}  // namespace
+
+bool fits(const RegularSlots& slots) {
+  return slots.width <= 32 && bytes_per_element(slots) <= kMostShared;
+}
+
+void loss(const RegularSlots& slots, std::int64_t batch, const float* beliefs, float* losses, float* gradient,
+          void* stream) {
+  launch<Mode::kLoss>({slots, batch, 0, beliefs, nullptr, losses, gradient}, stream);
+}
+
+void factors(const RegularSlots& slots, std::int64_t batch, const float* beliefs, float* factors,
+             void* stream) {
+  launch<Mode::kFactors>({slots, batch, 0, beliefs, nullptr, nullptr, factors}, stream);
+}
+
+void factors_backward(const RegularSlots& slots, std::int64_t batch, const float* beliefs,
+                      const float* upstream, float* gradient, void* stream) {
+  launch<Mode::kBackward>({slots, batch, 0, beliefs, upstream, nullptr, gradient}, stream);
+}
+
+}  // namespace as2::tp::kernels::cuda

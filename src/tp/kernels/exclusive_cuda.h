@@ -1,0 +1,31 @@
+// Exclusive groups on CUDA: image, residual and gradient in one pass over the beliefs. Host launchers only.
+#pragma once
+
+#include <cstdint>
+
+namespace as2::tp::kernels::cuda {
+
+// Slots whose members are single cells, exactly one term a (family, cell): Sudoku, Latin squares. The arrays
+// lie on the device. cell = position · symbols + symbol.
+struct RegularSlots {
+  std::int32_t cells = 0, families = 0, slots = 0, width = 0;  // width: most members of a slot
+  const std::int32_t* members = nullptr;                       // [width, slots]: cells, −1 for padding
+  const std::int32_t* slot_family = nullptr;                   // [slots]
+};
+
+// Whether a batch element fits into a multiprocessor's shared memory; if not, use the tensor form.
+bool fits(const RegularSlots& slots);
+
+// `stream` is a cudaStream_t. All of them overwrite their output; beliefs are [batch, cells], contiguous and
+// aligned to 16 bytes, and so are the outputs.
+// `losses` [batch] = Σ_terms (p − p·factor)²; `gradient` [batch, cells] = its derivative.
+void loss(const RegularSlots& slots, std::int64_t batch, const float* beliefs, float* losses, float* gradient,
+          void* stream);
+// `factors` [batch, families · cells] = the term's factor.
+void factors(const RegularSlots& slots, std::int64_t batch, const float* beliefs, float* factors,
+             void* stream);
+// `gradient` [batch, cells] = the derivative of Σ upstream · factors; `upstream` [batch, families · cells].
+void factors_backward(const RegularSlots& slots, std::int64_t batch, const float* beliefs,
+                      const float* upstream, float* gradient, void* stream);
+
+}  // namespace as2::tp::kernels::cuda
