@@ -46,18 +46,24 @@ __device__ void copy(float* to, const float* from, int count, bool wide) {
   for (int i = done + threadIdx.x; i < count; i += blockDim.x) to[i] = from[i];
 }
 
-template <int W>
+// Full: every slot has exactly W members, so no test for padding is needed.
+template <int W, bool Full>
 struct Slot {
   int cell[W];
   float q[W], before[W], after[W];
 
   __device__ void load(const RegularSlots& slots, int slot) {
 #pragma unroll
-    for (int j = 0; j < W; ++j) cell[j] = j < slots.width ? slots.members[j * slots.slots + slot] : -1;
+    for (int j = 0; j < W; ++j) {
+      cell[j] = Full || j < slots.width ? slots.members[j * slots.slots + slot] : -1;
+    }
+  }
+  __device__ bool has(int j) const {
+    return Full || cell[j] >= 0;
   }
   __device__ void products(const float* beliefs) {
 #pragma unroll
-    for (int j = 0; j < W; ++j) q[j] = cell[j] < 0 ? 1.f : 1.f - beliefs[cell[j]];
+    for (int j = 0; j < W; ++j) q[j] = has(j) ? 1.f - beliefs[cell[j]] : 1.f;
     before[0] = after[W - 1] = 1.f;
 #pragma unroll
     for (int j = 1; j < W; ++j) before[j] = before[j - 1] * q[j - 1];
@@ -81,8 +87,8 @@ struct Slot {
   }
 };
 
-template <int W, Mode M>
-__global__ void __launch_bounds__(kThreads) slots_kernel(Arguments a) {
+template <int W, bool Full, Mode M>
+__global__ void __launch_bounds__(kThreads, W <= 9 ? 4 : 1) slots_kernel(Arguments a) {
   extern __shared__ __align__(16) float shared[];
   const int cells = a.slots.cells, outputs = a.slots.families * cells;
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * a.elements;
@@ -97,7 +103,7 @@ __global__ void __launch_bounds__(kThreads) slots_kernel(Arguments a) {
 
   float total[kMostElements] = {};
   for (int s = threadIdx.x; s < a.slots.slots; s += blockDim.x) {
-    Slot<W> slot;
+    Slot<W, Full> slot;
     slot.load(a.slots, s);
     const int family = a.slots.slot_family[s] * cells;
 #pragma unroll
@@ -114,22 +120,22 @@ __global__ void __launch_bounds__(kThreads) slots_kernel(Arguments a) {
 #pragma unroll
         for (int j = 0; j < W; ++j) {
           if (M == Mode::kBackward) {
-            g[j] = slot.cell[j] < 0 ? 0.f : out[slot.cell[j]];
+            g[j] = slot.has(j) ? out[slot.cell[j]] : 0.f;
             value[j] = 0.f;
           } else {
             const float p = 1.f - slot.q[j];
             const float missing = 1.f - slot.before[j] * slot.after[j];
             const float residual = p * missing;
             total[e] += residual * residual;
-            g[j] = -2.f * residual * p;
-            value[j] = 2.f * residual * missing;
+            g[j] = -2.f * p * residual;
+            value[j] = 2.f * missing * residual;
           }
         }
         slot.pull_back(g, value);
       }
 #pragma unroll
       for (int j = 0; j < W; ++j) {
-        if (slot.cell[j] >= 0) out[slot.cell[j]] = value[j];
+        if (slot.has(j)) out[slot.cell[j]] = value[j];
       }
     }
   }
@@ -176,18 +182,18 @@ void check(cudaError_t error) {
   }
 }
 
-template <int W, Mode M>
+template <int W, bool Full, Mode M>
 void launch_width(Arguments a, void* stream) {
   const std::size_t each = bytes_per_element(a.slots);
   a.elements = kMostElements;
   while (a.elements > 1 && a.elements * each > kPlainShared) a.elements /= 2;
   const std::size_t bytes = a.elements * each;
   if (bytes > kPlainShared) {
-    check(cudaFuncSetAttribute(slots_kernel<W, M>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+    check(cudaFuncSetAttribute(slots_kernel<W, Full, M>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                static_cast<int>(bytes)));
   }
   const auto blocks = static_cast<unsigned>((a.batch + a.elements - 1) / a.elements);
-  slots_kernel<W, M><<<blocks, kThreads, bytes, static_cast<cudaStream_t>(stream)>>>(a);
+  slots_kernel<W, Full, M><<<blocks, kThreads, bytes, static_cast<cudaStream_t>(stream)>>>(a);
   check(cudaGetLastError());
 }
 
@@ -195,10 +201,11 @@ template <Mode M>
 void launch(const Arguments& a, void* stream) {
   if (a.batch == 0) return;
   const int width = a.slots.width;
-  if (width <= 4) return launch_width<4, M>(a, stream);
-  if (width <= 9) return launch_width<9, M>(a, stream);
-  if (width <= 16) return launch_width<16, M>(a, stream);
-  launch_width<32, M>(a, stream);
+  if (width == 9 && a.slots.full) return launch_width<9, true, M>(a, stream);
+  if (width <= 4) return launch_width<4, false, M>(a, stream);
+  if (width <= 9) return launch_width<9, false, M>(a, stream);
+  if (width <= 16) return launch_width<16, false, M>(a, stream);
+  launch_width<32, false, M>(a, stream);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@ namespace as2::tp::kernels::cuda {
 // lie on the device. cell = position · symbols + symbol.
 struct RegularSlots {
   std::int32_t cells = 0, families = 0, slots = 0, width = 0;  // width: most members of a slot
+  bool full = false;                                           // every slot has `width` members
   const std::int32_t* members = nullptr;                       // [width, slots]: cells, −1 for padding
   const std::int32_t* slot_family = nullptr;                   // [slots]
 };
