@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "tp/cuda_slots.h"
 #include "tp/fused.h"
 #include "tp/reference.h"
 #include "tp/tables.h"
@@ -15,7 +16,9 @@ namespace as2::tp {
 
 struct SoftTp::Impl {
   Impl(const compile::ConstraintProgram& program, Kernel kernel) : tables(Tables::of(program)) {
-    if (kernel == Kernel::kFused) fused = c10::make_intrusive<FusedTables>(program, tables);
+    if (kernel == Kernel::kReference) return;
+    fused = c10::make_intrusive<FusedTables>(program, tables);
+    cuda = cuda_slots_of(program);
   }
 
   // The tables on the tensor's device, copied there at first use.
@@ -27,7 +30,8 @@ struct SoftTp::Impl {
   }
 
   const Tables tables;
-  FusedTablesPtr fused;  // null: the reference is asked for
+  FusedTablesPtr fused;  // on the CPU; null: the reference is asked for
+  CudaSlotsPtr cuda;     // on CUDA, where the program is regular
   mutable std::mutex mutex;
   mutable std::map<std::pair<std::string, torch::ScalarType>, std::unique_ptr<Tables>> moved;
 };
@@ -75,12 +79,14 @@ class Call {
     AS2_REQUIRE(given.dim() == 3 && given.size(1) == tables.positions && given.size(2) == tables.symbols,
                 "beliefs are [batch, positions, symbols]");
     if (beliefs.is_cpu()) fused_ = impl.fused;
+    if (impl.cuda && impl.cuda->takes(beliefs)) cuda_ = impl.cuda;
   }
 
   std::int64_t batch() const { return beliefs.size(0); }
 
   // Σ (p − p·factor)² over batch and terms.
   torch::Tensor squared_residual() const {
+    if (cuda_) return cuda_->squared_residual(beliefs);
     torch::Tensor values, sum;
     if (needs_values()) values = reference::values(tables, beliefs);
     const auto add = [&](const Terms& terms, const torch::Tensor& units) {
@@ -100,6 +106,7 @@ class Call {
 
   // [batch, families · cells]: mean factor of each family at each cell.
   torch::Tensor factors_by_family() const {
+    if (cuda_) return cuda_->factors(beliefs);
     return factors(beliefs, tables.family_base, fused_factors_by_family, reference::add_by_family);
   }
   // [batch, cells]: mean factor over the groups that hold the position; `at` in place of the beliefs.
@@ -128,6 +135,7 @@ class Call {
 
   NoAutocast no_autocast_;
   FusedTablesPtr fused_;
+  CudaSlotsPtr cuda_;
 
  public:
   const torch::Tensor beliefs;

@@ -1,0 +1,149 @@
+#include "tp/cuda_slots.h"
+
+#include <ATen/cuda/CUDAContext.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "tp/kernels/exclusive_cuda.h"
+
+namespace as2::tp {
+namespace {
+
+using kernels::cuda::RegularSlots;
+using torch::autograd::AutogradContext;
+using torch::autograd::tensor_list;
+
+// The kernels read 16 bytes at a time.
+torch::Tensor aligned(const torch::Tensor& tensor) {
+  const torch::Tensor whole = tensor.contiguous();
+  return reinterpret_cast<std::uintptr_t>(whole.data_ptr()) % 16 == 0 ? whole : whole.clone();
+}
+
+void* current_stream(const torch::Tensor& tensor) {
+  return at::cuda::getCurrentCUDAStream(tensor.device().index()).stream();
+}
+
+class Slots : public CudaSlots {
+ public:
+  Slots(RegularSlots shape, std::vector<std::int32_t> members, std::vector<std::int32_t> families)
+      : shape_(shape),
+        members_(torch::tensor(members, torch::kInt32)),
+        families_(torch::tensor(families, torch::kInt32)) {}
+
+  bool takes(const torch::Tensor& beliefs) const override {
+    return beliefs.is_cuda() && beliefs.scalar_type() == torch::kFloat32;
+  }
+  torch::Tensor squared_residual(const torch::Tensor& beliefs) const override;
+  torch::Tensor factors(const torch::Tensor& beliefs) const override;
+
+  // The arrays on the tensor's device, copied there at first use.
+  RegularSlots on(const torch::Tensor& like) const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    auto& arrays = moved_[like.device().index()];
+    if (!arrays.first.defined()) arrays = {members_.to(like.device()), families_.to(like.device())};
+    RegularSlots slots = shape_;
+    slots.members = arrays.first.data_ptr<std::int32_t>();
+    slots.slot_family = arrays.second.data_ptr<std::int32_t>();
+    return slots;
+  }
+  std::int64_t outputs() const { return std::int64_t{shape_.families} * shape_.cells; }
+
+ private:
+  CudaSlotsPtr self() const {
+    return c10::intrusive_ptr<CudaSlots>::unsafe_reclaim_from_nonowning(const_cast<Slots*>(this));
+  }
+  RegularSlots shape_;
+  torch::Tensor members_, families_;
+  mutable std::mutex mutex_;
+  mutable std::map<int, std::pair<torch::Tensor, torch::Tensor>> moved_;
+};
+
+// The gradient is computed with the value, in the same pass over the beliefs.
+struct SquaredResidual : torch::autograd::Function<SquaredResidual> {
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& given,
+                               const CudaSlotsPtr& slots) {
+    const torch::Tensor beliefs = aligned(given);
+    torch::Tensor losses = torch::empty({beliefs.size(0)}, beliefs.options());
+    torch::Tensor gradient = torch::empty_like(beliefs);
+    kernels::cuda::loss(static_cast<Slots&>(*slots).on(beliefs), beliefs.size(0), beliefs.data_ptr<float>(),
+                        losses.data_ptr<float>(), gradient.data_ptr<float>(), current_stream(beliefs));
+    context->save_for_backward({gradient});
+    return losses.sum();
+  }
+  static tensor_list backward(AutogradContext* context, tensor_list upstream) {
+    return {context->get_saved_variables()[0] * upstream[0], torch::Tensor()};
+  }
+};
+
+struct Factors : torch::autograd::Function<Factors> {
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& given,
+                               const CudaSlotsPtr& slots) {
+    const torch::Tensor beliefs = aligned(given);
+    const auto& regular = static_cast<Slots&>(*slots);
+    torch::Tensor factors = torch::empty({beliefs.size(0), regular.outputs()}, beliefs.options());
+    kernels::cuda::factors(regular.on(beliefs), beliefs.size(0), beliefs.data_ptr<float>(),
+                           factors.data_ptr<float>(), current_stream(beliefs));
+    context->save_for_backward({beliefs});
+    context->saved_data["slots"] = torch::IValue::make_capsule(slots);
+    return factors;
+  }
+  static tensor_list backward(AutogradContext* context, tensor_list upstreams) {
+    const torch::Tensor beliefs = context->get_saved_variables()[0], upstream = aligned(upstreams[0]);
+    const auto slots = context->saved_data["slots"].toCapsule();
+    torch::Tensor gradient = torch::empty_like(beliefs);
+    kernels::cuda::factors_backward(static_cast<Slots&>(*slots).on(beliefs), beliefs.size(0),
+                                    beliefs.data_ptr<float>(), upstream.data_ptr<float>(),
+                                    gradient.data_ptr<float>(), current_stream(beliefs));
+    return {gradient, torch::Tensor()};
+  }
+};
+
+torch::Tensor Slots::squared_residual(const torch::Tensor& beliefs) const {
+  return SquaredResidual::apply(beliefs, self());
+}
+
+torch::Tensor Slots::factors(const torch::Tensor& beliefs) const {
+  return Factors::apply(beliefs, self());
+}
+
+}  // namespace
+
+CudaSlotsPtr cuda_slots_of(const compile::ConstraintProgram& program) {
+  const int symbols = program.max_symbols();
+  RegularSlots shape;
+  shape.cells = static_cast<std::int32_t>(program.positions.size()) * symbols;
+  shape.families = static_cast<std::int32_t>(program.families.size());
+  std::vector<std::vector<std::int32_t>> slots;
+  std::vector<std::int32_t> families;
+  std::vector<char> seen(static_cast<std::size_t>(shape.families) * shape.cells, 0);
+  for (const compile::Group& group : program.groups) {
+    if (group.kind != compile::GroupKind::kExclusive) return {};
+    for (const compile::Slot& slot : group.slots) {
+      slots.emplace_back();
+      families.push_back(group.family);
+      for (const compile::SetLiteral& member : slot.members) {
+        if (member.symbols.size() != 1) return {};
+        const int cell = member.position * symbols + member.symbols[0];
+        char& once = seen[static_cast<std::size_t>(group.family) * shape.cells + cell];
+        if (once) return {};
+        once = 1;
+        slots.back().push_back(cell);
+      }
+      shape.width = std::max(shape.width, static_cast<std::int32_t>(slots.back().size()));
+    }
+  }
+  if (slots.empty() || std::count(seen.begin(), seen.end(), 0) > 0 || !kernels::cuda::fits(shape)) return {};
+  shape.slots = static_cast<std::int32_t>(slots.size());
+  shape.full = true;
+  std::vector<std::int32_t> members(static_cast<std::size_t>(shape.width) * slots.size(), -1);
+  for (std::size_t s = 0; s < slots.size(); ++s) {
+    shape.full = shape.full && static_cast<std::int32_t>(slots[s].size()) == shape.width;
+    for (std::size_t j = 0; j < slots[s].size(); ++j) members[j * slots.size() + s] = slots[s][j];
+  }
+  return c10::make_intrusive<Slots>(shape, std::move(members), std::move(families));
+}
+
+}  // namespace as2::tp
