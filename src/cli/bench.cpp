@@ -14,6 +14,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 const std::vector<BenchSubject> kSubjects = {
+    {"decode", "The decoder beside clingo: boards a second, hard boards, large boards", bench_decode},
     {"tp", "Soft T_P: tuned kernels against LibTorch operations, growth with size, memory", bench_tp},
 };
 

@@ -70,16 +70,45 @@ std::vector<std::vector<std::int64_t>> reachable_sums(const ChainSpec& spec) {
   return levels;
 }
 
-Chains Chains::of(const std::vector<ChainSpec>& specs, Reference zero, Reference one) {
+namespace {
+
+// For each row's chain: entry (row, state of level `from`, class) is the flat index of the state of level
+// `to` that lies the class's value of `member` further (or back, with direction −1). 32 bits: chains run
+// long.
+torch::Tensor transitions(const Chains& chains, const std::vector<std::int64_t>& chain_of_row,
+                          std::int64_t member, std::int64_t from, std::int64_t to, int direction) {
+  const auto rows = static_cast<std::int64_t>(chain_of_row.size());
+  torch::Tensor table = torch::empty({rows * chains.states[from] * chains.classes}, torch::kInt32);
+  std::int32_t* entry = table.data_ptr<std::int32_t>();
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const auto& choices = chains.specs[chain_of_row[row]].members[member];
+    const auto& sums = chains.reached[chain_of_row[row]];
+    for (std::int64_t state = 0; state < chains.states[from]; ++state) {
+      for (std::int64_t k = 0; k < chains.classes; ++k) {
+        std::int64_t target = -1;
+        if (state < static_cast<std::int64_t>(sums[from].size()) &&
+            k < static_cast<std::int64_t>(choices.size())) {
+          target = place_of(sums[to], sums[from][state] + direction * choices[k].value);
+        }
+        *entry++ = static_cast<std::int32_t>(row * (chains.states[to] + 1) +
+                                             (target < 0 ? chains.states[to] : target));
+      }
+    }
+  }
+  return table;
+}
+
+}  // namespace
+
+Chains Chains::of(std::vector<ChainSpec> specs, Reference zero, Reference one) {
   Chains chains;
   chains.rows = static_cast<std::int64_t>(specs.size());
   for (const ChainSpec& spec : specs) {
     chains.members = std::max(chains.members, static_cast<std::int64_t>(spec.members.size()));
   }
-  std::vector<ChainSpec> padded = specs;
-  std::vector<std::vector<std::vector<std::int64_t>>> reached;
   std::vector<std::vector<Reference>> inputs;
-  for (ChainSpec& spec : padded) {
+  std::vector<std::int64_t> every_row;
+  for (ChainSpec& spec : specs) {
     spec.members.resize(chains.members, {{0, one}});
     for (const auto& member : spec.members) {
       chains.classes = std::max(chains.classes, static_cast<std::int64_t>(member.size()));
@@ -87,46 +116,25 @@ Chains Chains::of(const std::vector<ChainSpec>& specs, Reference zero, Reference
       for (const ValueClass& choice : member) row.push_back(choice.probability);
       inputs.push_back(std::move(row));
     }
-    reached.push_back(reachable_sums(spec));
-    chains.sums.push_back(reached.back().back());
+    every_row.push_back(static_cast<std::int64_t>(chains.reached.size()));
+    chains.reached.push_back(reachable_sums(spec));
   }
+  chains.specs = std::move(specs);
   chains.inputs = References::of(inputs, zero);
   chains.states.assign(chains.members + 1, 0);
   for (std::int64_t level = 0; level <= chains.members; ++level) {
-    for (const auto& levels : reached) {
+    for (const auto& levels : chains.reached) {
       chains.states[level] = std::max(chains.states[level], static_cast<std::int64_t>(levels[level].size()));
     }
   }
-  // Entry (row, state of `from`, class): the state of `to` that lies the class's value further (or back).
-  const auto transitions = [&](std::int64_t member, std::int64_t from, std::int64_t to, int direction) {
-    std::vector<std::int64_t> index;
-    index.reserve(chains.rows * chains.states[from] * chains.classes);
-    for (std::int64_t row = 0; row < chains.rows; ++row) {
-      const auto& choices = padded[row].members[member];
-      const std::int64_t base = row * (chains.states[to] + 1);
-      for (std::int64_t state = 0; state < chains.states[from]; ++state) {
-        for (std::int64_t k = 0; k < chains.classes; ++k) {
-          std::int64_t target = -1;
-          if (state < static_cast<std::int64_t>(reached[row][from].size()) &&
-              k < static_cast<std::int64_t>(choices.size())) {
-            target = place_of(reached[row][to], reached[row][from][state] + direction * choices[k].value);
-          }
-          index.push_back(base + (target < 0 ? chains.states[to] : target));
-        }
-      }
-    }
-    return index_tensor(index);
-  };
   for (std::int64_t level = 0; level < chains.members; ++level) {
-    chains.next.push_back(transitions(level, level, level + 1, +1));
-    chains.previous.push_back(transitions(level, level + 1, level, -1));
+    chains.previous.push_back(transitions(chains, every_row, level, level + 1, level, -1));
   }
   return chains;
 }
 
 void Chains::move(torch::Device device, torch::ScalarType type) {
   inputs = inputs.to(device, type);
-  for (torch::Tensor& table : next) table = table.to(device);
   for (torch::Tensor& table : previous) table = table.to(device);
 }
 
@@ -161,18 +169,13 @@ Linears linears_of(const std::vector<ChainSpec>& chains, const std::vector<Linea
   linears.chain_of = index_tensor(chain_of);
   linears.guards = References::of(guards, zero);
   for (std::int64_t level = 0; level < table.members; ++level) {
-    // The chain's transitions, moved from the chain's row to the constraint's.
-    const torch::Tensor moved_by =
-        (torch::arange(linears.rows) - linears.chain_of) * (table.states[level + 1] + 1);
-    linears.next.push_back(
-        (table.next[level].view({table.rows, -1}).index_select(0, linears.chain_of) + moved_by.unsqueeze(1))
-            .flatten());
+    linears.next.push_back(transitions(table, chain_of, level, level, level + 1, +1));
   }
 
   std::vector<std::vector<Reference>> guard_states, state_guards;
   for (std::int64_t row = 0; row < linears.rows; ++row) {
     const LinearSpec& spec = specs[row];
-    const auto& sums = table.sums[spec.chain];
+    const auto& sums = table.reached[spec.chain].back();
     std::vector<std::vector<Reference>> by_state(final_states);
     for (std::int64_t symbol = 0; symbol < linears.guard_symbols; ++symbol) {
       guard_states.emplace_back();

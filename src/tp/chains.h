@@ -45,11 +45,13 @@ struct Chains {
   std::int64_t rows = 0, members = 0, classes = 0;
   std::vector<std::int64_t> states;     // per level 0..members: the most states of any row
   References inputs;                    // [rows · members, classes]
-  std::vector<torch::Tensor> next;      // per level l: [rows · states[l] · classes] → level l+1, flat
-  std::vector<torch::Tensor> previous;  // per level l: [rows · states[l+1] · classes] → level l, flat
-  std::vector<std::vector<std::int64_t>> sums;  // per row: the final states' sums
+  std::vector<torch::Tensor> previous;  // per level l: [rows · states[l+1] · classes] int32 → level l, flat
 
-  static Chains of(const std::vector<ChainSpec>& specs, Reference zero, Reference one);
+  // Host only: the padded chains and the sums reachable after each number of members.
+  std::vector<ChainSpec> specs;
+  std::vector<std::vector<std::vector<std::int64_t>>> reached;  // [row][level]
+
+  static Chains of(std::vector<ChainSpec> specs, Reference zero, Reference one);
   void move(torch::Device device, torch::ScalarType type);
 };
 
@@ -72,7 +74,7 @@ struct Linears {
   std::int64_t rows = 0;
   std::int64_t guard_symbols = 0;
   torch::Tensor chain_of;           // [rows]
-  std::vector<torch::Tensor> next;  // as Chains::next, a row per constraint
+  std::vector<torch::Tensor> next;  // per level l: [rows · states[l] · classes] int32 → level l+1, flat
   References guards;                // [rows, guard_symbols]
   std::int64_t states_width = 0, guards_width = 0;
   torch::Tensor

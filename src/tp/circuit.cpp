@@ -351,7 +351,7 @@ Circuit CircuitBuilder::layout(std::int64_t first) {
           torch::zeros({static_cast<std::int64_t>(group.size()), states}, torch::kFloat64);
       auto allowed = table_of_bounds.allowed.accessor<double, 2>();
       for (std::size_t row = 0; row < group.size(); ++row) {
-        const auto& sums = table_of_bounds.chains.sums[row];
+        const auto& sums = table_of_bounds.chains.reached[row].back();
         for (std::size_t state = 0; state < sums.size(); ++state) {
           allowed[row][state] = entries_[group[row]].allowed->contains(sums[state]) ? 1 : 0;
         }

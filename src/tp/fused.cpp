@@ -205,7 +205,7 @@ struct WeightedFactors : torch::autograd::Function<WeightedFactors> {
       });
     });
     context->save_for_backward({beliefs});
-    context->saved_data["tables"] = torch::IValue::make_capsule(tables);
+    context->saved_data["tables"] = c10::IValue::make_capsule(tables);
     context->saved_data["by_group"] = by_group;
     return sums;
   }
@@ -233,6 +233,18 @@ struct WeightedFactors : torch::autograd::Function<WeightedFactors> {
 torch::Tensor fused_squared_residual(const FusedTablesPtr& tables, const torch::Tensor& beliefs) {
   const bool wants_gradient = beliefs.requires_grad() && torch::GradMode::is_enabled();
   return SquaredResidual::apply(beliefs, tables, wants_gradient);
+}
+
+torch::Tensor fused_largest_residual(const FusedTablesPtr& tables, const torch::Tensor& given) {
+  const torch::Tensor beliefs = given.contiguous();
+  torch::Tensor residuals = torch::zeros({beliefs.size(0)}, beliefs.options());
+  AT_DISPATCH_FLOATING_TYPES(beliefs.scalar_type(), "soft T_P largest residual", [&] {
+    for_each_layout(tables->by_family, [&](const auto& layout) {
+      kernels::cpu::largest_residual<scalar_t>(layout, beliefs.size(0), beliefs.data_ptr<scalar_t>(),
+                                               residuals.data_ptr<scalar_t>());
+    });
+  });
+  return residuals;
 }
 
 torch::Tensor fused_factors_by_family(const FusedTablesPtr& tables, const torch::Tensor& beliefs,

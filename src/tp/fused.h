@@ -51,6 +51,8 @@ using FusedTablesPtr = c10::intrusive_ptr<FusedTables>;
 
 // Σ over batch and terms of (p − p·factor)². `beliefs` [batch, positions, symbols]. Scalar.
 torch::Tensor fused_squared_residual(const FusedTablesPtr& tables, const torch::Tensor& beliefs);
+// [batch]: the largest |p − p·factor|; no gradient.
+torch::Tensor fused_largest_residual(const FusedTablesPtr& tables, const torch::Tensor& beliefs);
 // `base` [n] for every batch element plus weight · factor of the terms, [batch, n].
 torch::Tensor fused_factors_by_family(const FusedTablesPtr& tables, const torch::Tensor& beliefs,
                                       const torch::Tensor& base);

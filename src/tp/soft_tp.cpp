@@ -104,6 +104,25 @@ class Call {
     return sum;
   }
 
+  // [batch]: the largest |p − p·factor|.
+  torch::Tensor largest_residual() const {
+    torch::Tensor values, largest;
+    if (needs_values()) values = reference::values(tables, beliefs);
+    const auto take = [&](const Terms& terms, const torch::Tensor& units) {
+      const torch::Tensor part = reference::largest_residual(terms, units, values);
+      largest = largest.defined() ? largest.maximum(part) : part;
+    };
+    if (fused_) {
+      largest = fused_largest_residual(fused_, beliefs);
+    } else {
+      take(tables.exclusive.terms, reference::units(tables.exclusive, values));
+      take(tables.linear.terms, reference::units(tables.linear, values));
+    }
+    if (tables.other.terms.count > 0)
+      take(tables.other.terms, reference::units(tables.other, tables.circuit, values));
+    return largest;
+  }
+
   // [batch, families · cells]: mean factor of each family at each cell.
   torch::Tensor factors_by_family() const {
     if (cuda_) return cuda_->factors(beliefs);
@@ -179,14 +198,7 @@ at::Tensor SoftTp::loss(const at::Tensor& given, Reduction reduction) const {
 at::Tensor SoftTp::max_residual(const at::Tensor& given) const {
   const torch::NoGradGuard no_gradient;
   const Call call(*impl_, given);
-  const Tables& tables = call.tables;
-  const torch::Tensor values = reference::values(tables, call.beliefs);
-  const auto largest = [&](const Terms& terms, const torch::Tensor& units) {
-    return reference::largest_residual(terms, units, values);
-  };
-  return largest(tables.exclusive.terms, reference::units(tables.exclusive, values))
-      .maximum(largest(tables.linear.terms, reference::units(tables.linear, values)))
-      .maximum(largest(tables.other.terms, reference::units(tables.other, tables.circuit, values)));
+  return call.largest_residual();
 }
 
 at::Tensor SoftTp::refine(const at::Tensor& given, int steps) const {

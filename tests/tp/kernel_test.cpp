@@ -28,6 +28,7 @@ void expect_same(const compile::ConstraintProgram& program, std::int64_t batch, 
   for (const auto type : {torch::kFloat64, torch::kFloat32}) {
     const double tolerance = type == torch::kFloat64 ? 1e-12 : 1e-5;
     const torch::Tensor beliefs = random_beliefs(program, batch, random, 3).to(type);
+    expect_close(fused.max_residual(beliefs), reference.max_residual(beliefs), tolerance);
     const auto compare = [&](const std::function<torch::Tensor(const SoftTp&, const torch::Tensor&)>& f) {
       torch::Tensor p = beliefs.clone().set_requires_grad(true), q = beliefs.clone().set_requires_grad(true);
       const torch::Tensor a = f(fused, p), b = f(reference, q);

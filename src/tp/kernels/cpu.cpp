@@ -9,12 +9,11 @@
 namespace as2::tp::kernels {
 
 std::int64_t scratch_per_lane(const ExclusiveLayout& layout, Task task) {
-  return layout.cells * 2 + (task == Task::kLoss ? 0 : layout.families * layout.cells) +
-         4 * layout.widest_slot;
+  return layout.cells * 2 + (uses_sums(task) ? layout.families * layout.cells : 0) + 4 * layout.widest_slot;
 }
 
 std::int64_t scratch_per_lane(const LinearLayout& layout, Task task) {
-  return layout.cells * 2 + (task == Task::kLoss ? 0 : layout.families * layout.cells) +
+  return layout.cells * 2 + (uses_sums(task) ? layout.families * layout.cells : 0) +
          2 * layout.most_chain_states + 3 * layout.most_chain_classes + 4 * layout.most_states +
          layout.most_guards;
 }
@@ -81,6 +80,15 @@ void loss(const Layout& layout, std::int64_t batch, const T* beliefs, T* losses,
 }
 
 template <class T, class Layout>
+void largest_residual(const Layout& layout, std::int64_t batch, const T* beliefs, T* residuals) {
+  Block<T> whole;
+  whole.task = Task::kLargest;
+  whole.beliefs = beliefs;
+  whole.losses = residuals;
+  run(layout, batch, whole);
+}
+
+template <class T, class Layout>
 void factors(const Layout& layout, std::int64_t batch, const T* beliefs, T* sums) {
   Block<T> whole;
   whole.task = Task::kFactors;
@@ -100,9 +108,10 @@ void factors_backward(const Layout& layout, std::int64_t batch, const T* beliefs
   run(layout, batch, whole);
 }
 
-#define AS2_INSTANTIATE(T, Layout)                                              \
-  template void loss<T, Layout>(const Layout&, std::int64_t, const T*, T*, T*); \
-  template void factors<T, Layout>(const Layout&, std::int64_t, const T*, T*);  \
+#define AS2_INSTANTIATE(T, Layout)                                                      \
+  template void loss<T, Layout>(const Layout&, std::int64_t, const T*, T*, T*);         \
+  template void largest_residual<T, Layout>(const Layout&, std::int64_t, const T*, T*); \
+  template void factors<T, Layout>(const Layout&, std::int64_t, const T*, T*);          \
   template void factors_backward<T, Layout>(const Layout&, std::int64_t, const T*, const T*, T*);
 AS2_INSTANTIATE(float, ExclusiveLayout)
 AS2_INSTANTIATE(double, ExclusiveLayout)

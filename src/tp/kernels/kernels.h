@@ -48,13 +48,17 @@ struct LinearLayout {
   const double* term_weight = nullptr;               // [terms]
 };
 
-// For T = float, double and Layout = ExclusiveLayout, LinearLayout. All of them add to their output.
+// For T = float, double and Layout = ExclusiveLayout, LinearLayout. All but largest_residual add to their
+// output.
 namespace cpu {
 
 // `losses` [batch] += Σ_terms (p − p·factor)²; `gradient` [batch, cells] += its derivative (null: not
 // wanted).
 template <class T, class Layout>
 void loss(const Layout& layout, std::int64_t batch, const T* beliefs, T* losses, T* gradient);
+// `residuals` [batch] = the larger of itself and the largest |p − p·factor|.
+template <class T, class Layout>
+void largest_residual(const Layout& layout, std::int64_t batch, const T* beliefs, T* residuals);
 // `sums` [batch, families · cells] += weight · factor of every term.
 template <class T, class Layout>
 void factors(const Layout& layout, std::int64_t batch, const T* beliefs, T* sums);

@@ -56,14 +56,14 @@ struct Data {
   Lane<T, W>* gradient;  // [cells]
   Lane<T, W>* sums;      // [families · cells]: sums to fill, or upstream
   Lane<T, W>* rest;
-  Lane<T, W> loss;
+  Lane<T, W> loss;  // or the largest residual
 
   template <class Layout>
   Data(const Layout& layout, const Block<T>& block) {
     beliefs = reinterpret_cast<Lane<T, W>*>(block.scratch);
     gradient = beliefs + layout.cells;
     sums = gradient + layout.cells;
-    rest = sums + (block.task == Task::kLoss ? 0 : layout.families * layout.cells);
+    rest = sums + (uses_sums(block.task) ? layout.families * layout.cells : 0);
     load<T, W>(beliefs, block.beliefs, layout.cells, block.lanes);
     if (block.gradient) clear(gradient, layout.cells);
     if (block.task == Task::kFactors) clear(sums, layout.families * layout.cells);
@@ -78,7 +78,13 @@ struct Data {
     if (block.gradient) add_back<T, W>(gradient, block.gradient, layout.cells, block.lanes);
     if (block.task == Task::kFactors)
       add_back<T, W>(sums, block.sums, layout.families * layout.cells, block.lanes);
-    if (block.losses) add_back<T, W>(&loss, block.losses, 1, block.lanes);
+    if (block.task == Task::kLoss) add_back<T, W>(&loss, block.losses, 1, block.lanes);
+    if (block.task == Task::kLargest) {
+      const T* largest = reinterpret_cast<const T*>(&loss);
+      for (std::int64_t w = 0; w < block.lanes; ++w) {
+        if (largest[w] > block.losses[w]) block.losses[w] = largest[w];
+      }
+    }
   }
 
   // One term of value p and factor f: adds its squared residual, and its pull on p and on f.
@@ -90,6 +96,12 @@ struct Data {
     if (!wants_gradient) return;
     gradient[cell] += 2 * residual * missing;
     pull -= 2 * residual * p;
+  }
+
+  inline void take_largest(const Lane<T, W>& f, std::int32_t cell) {
+    const Lane<T, W> residual = beliefs[cell] * (1 - f);
+    const Lane<T, W> size = residual < 0 ? -residual : residual;
+    loss = size > loss ? size : loss;
   }
 
   inline void add_factor(const Lane<T, W>& f, std::int32_t family_cell, T weight) {
@@ -131,6 +143,7 @@ void run_exclusive(const ExclusiveLayout& layout, const Block<T>& block) {
       for (std::int32_t t = terms[m]; t < terms[m + 1]; ++t) {
         const T weight = static_cast<T>(layout.term_weight[t]);
         if (block.task == Task::kLoss) data.take_term(f, layout.term_cell[t], wants_gradient, pull[m]);
+        if (block.task == Task::kLargest) data.take_largest(f, layout.term_cell[t]);
         if (block.task == Task::kFactors) data.add_factor(f, layout.term_family_cell[t], weight);
         if (block.task == Task::kFactorsBackward)
           data.add_upstream(layout.term_family_cell[t], weight, pull[m]);
@@ -351,6 +364,7 @@ class ChainRun {
             Lane<T, W>& pull) {
     const T weight = static_cast<T>(layout_.term_weight[term]);
     if (block_.task == Task::kLoss) data_.take_term(f, cell, wants_gradient, pull);
+    if (block_.task == Task::kLargest) data_.take_largest(f, cell);
     if (block_.task == Task::kFactors) data_.add_factor(f, layout_.term_family_cell[term], weight);
     if (block_.task == Task::kFactorsBackward)
       data_.add_upstream(layout_.term_family_cell[term], weight, pull);

@@ -6,7 +6,12 @@
 
 namespace as2::tp::kernels {
 
-enum class Task : std::uint8_t { kLoss, kFactors, kFactorsBackward };
+enum class Task : std::uint8_t { kLoss, kLargest, kFactors, kFactorsBackward };
+
+// Does the task read or write an array over families and cells?
+constexpr bool uses_sums(Task task) {
+  return task == Task::kFactors || task == Task::kFactorsBackward;
+}
 
 // What a block reads and writes; pointers are at the block's first batch element.
 template <class T>
@@ -14,7 +19,7 @@ struct Block {
   Task task = Task::kLoss;
   std::int64_t lanes = 0;  // batch elements in this block, at most the width
   const T* beliefs = nullptr;
-  T* losses = nullptr;
+  T* losses = nullptr;  // or largest residuals
   T* gradient = nullptr;
   T* sums = nullptr;
   const T* upstream = nullptr;
