@@ -12,6 +12,8 @@ int main(int argc, char** argv) {
       {"tp", "Image, residual, loss and gradient of soft T_P at given beliefs", nullptr},
       {"verify", "Asks clingo whether assignments are answer sets, and names what they violate",
        declare_verify},
+      {"eval", "The paper's tables, measured with a trained model", nullptr},
+      {"train", "Trains a task's networks", nullptr},
   };
   return run(argc, argv, verbs);
 }

@@ -8,6 +8,8 @@ int main(int argc, char** argv) {
   const std::vector<Verb> verbs = {
       {"bench", "Performance figures, as ratios in one run", declare_bench},
       {"tp", "Image, residual, loss and gradient of soft T_P at given beliefs", declare_tp},
+      {"eval", "The paper's tables, measured with a trained model", declare_eval},
+      {"train", "Trains a task's networks", declare_train},
   };
   return run(argc, argv, verbs, declare_threads);
 }

@@ -42,4 +42,10 @@ ChosenAtoms chosen_atoms(const compile::ConstraintProgram& program, const compil
 std::vector<Verdict> verify(const std::vector<std::string>& files,
                             const std::vector<ChosenAtoms>& assignments, const VerifyOptions& options = {});
 
+// What a pipeline does: clingo completes each case, given the atoms that are fixed in it. Per case which of
+// `atoms` hold in its first answer set; none where there is no answer set, or no clingo.
+std::vector<std::optional<std::vector<std::string>>> complete(
+    const std::vector<std::string>& files, const std::vector<std::vector<std::string>>& fixed,
+    const std::vector<std::string>& atoms, const VerifyOptions& options = {});
+
 }  // namespace as2::verify

@@ -11,5 +11,7 @@ Action declare_data(CLI::App& command);
 Action declare_decode(CLI::App& command);
 Action declare_tp(CLI::App& command);
 Action declare_verify(CLI::App& command);
+Action declare_eval(CLI::App& command);
+Action declare_train(CLI::App& command);
 
 }  // namespace as2::cli

@@ -66,11 +66,14 @@ torch::Tensor line_orders(int box) {
 ImagePool ImagePool::of(const torch::Tensor& pixels, const torch::Tensor& classes,
                         std::vector<std::string> names) {
   const torch::Tensor order = std::get<1>(torch::sort(classes, /*stable=*/true, 0, /*descending=*/false));
-  return {pixels.index_select(0, order).contiguous(), classes.index_select(0, order), std::move(names)};
+  torch::Tensor place = torch::empty_like(order);
+  place.index_put_({order}, torch::arange(order.size(0)));
+  return {pixels.index_select(0, order).contiguous(), classes.index_select(0, order), std::move(names),
+          place};
 }
 
 ImagePool ImagePool::to(torch::Device device) const {
-  return pixels.defined() ? ImagePool{pixels.to(device), classes.to(device), names} : *this;
+  return pixels.defined() ? ImagePool{pixels.to(device), classes.to(device), names, place} : *this;
 }
 
 Instances Instances::to(torch::Device device) const {

@@ -19,6 +19,7 @@ struct ImagePool {
   torch::Tensor pixels;            // [images, 28, 28] uint8, ink 255 on paper 0
   torch::Tensor classes;           // [images] int64, ascending
   std::vector<std::string> names;  // of the classes: the symbols they show
+  torch::Tensor place;             // [images] int64: where the i-th picture of the source now stands
 
   // Sorts by class.
   static ImagePool of(const torch::Tensor& pixels, const torch::Tensor& classes,

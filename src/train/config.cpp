@@ -1,10 +1,12 @@
 #include "train/config.h"
 
-#include <cstdlib>
+#include <algorithm>
 #include <filesystem>
 #include <limits>
 
-#include "files.h"
+#include <nlohmann/json.hpp>
+
+#include "as2/resources.h"
 
 namespace as2::train {
 namespace {
@@ -49,12 +51,20 @@ void add_preset(Settings& settings, const std::string& preset, const fs::path& f
   settings.add_file(path.string());
 }
 
-// A path in a task file is relative to that file; what came from the command line, to the working directory.
+// A relative path is looked for beside the file that says it, then among what ships. The resolved
+// configuration keeps shipped paths as they ship, so that it means the same on another machine, and others
+// whole.
 std::string resolved_path(Settings& settings, const std::string& key) {
-  const std::string path = settings.text(key, "");
+  const std::string written = settings.text(key, "");
+  if (written.empty()) return written;
   const SourceLocation from = settings.location(key);
-  if (path.empty() || fs::path(path).is_absolute() || from.line == 0) return path;
-  return (fs::path(from.file).parent_path() / path).lexically_normal().string();
+  const fs::path beside = from.line > 0 ? fs::path(from.file).parent_path() / written : fs::path(written);
+  std::error_code none;
+  const fs::path found =
+      fs::absolute(fs::exists(beside, none) ? beside : data_dir() / written).lexically_normal();
+  const fs::path shipped = found.lexically_relative(fs::absolute(data_dir()).lexically_normal());
+  settings.amend(key, !shipped.empty() && *shipped.begin() != ".." ? shipped.string() : found.string());
+  return found.string();
 }
 
 TermSchedule read_term(Settings& settings, const std::string& name) {
@@ -100,32 +110,16 @@ TrainConfig read_train(Settings& s) {
   t.validate_every = s.number("train.validate_every", t.validate_every, 0, kMany);
   t.validate_seconds = s.number("train.validate_seconds", t.validate_seconds, 0.1, kMany);
   t.checkpoint_seconds = s.number("train.checkpoint_seconds", t.checkpoint_seconds, 0.1, kMany);
-  t.threads = s.integer("train.threads", t.threads, 0, 1024);
+  t.stop_at = s.number("train.stop_at", t.stop_at, 0, 2);
   return t;
 }
 
 }  // namespace
 
-std::string tasks_folder() {
-  if (const char* named = std::getenv("AS2_TASKS")) return named;
-  std::error_code none;
-  for (const fs::path& start :
-       {fs::read_symlink("/proc/self/exe", none).parent_path(), fs::current_path(none)}) {
-    for (fs::path folder = start;; folder = folder.parent_path()) {
-      if (fs::is_regular_file(folder / "tasks/sudoku.toml", none)) return (folder / "tasks").string();
-      if (fs::is_regular_file(folder / "share/as2/tasks/sudoku.toml", none)) {
-        return (folder / "share/as2/tasks").string();
-      }
-      if (folder == folder.root_path()) break;
-    }
-  }
-  return "tasks";
-}
-
 Settings layered_settings(const std::string& task, const std::string& preset,
                           const std::vector<std::string>& overrides) {
   Settings settings;
-  const fs::path path = find_toml(task, tasks_folder(), "task");
+  const fs::path path = find_toml(task, data_dir() / "tasks", "task");
   settings.add_file(path.string());
   const std::string chosen = preset.empty() ? settings.text("preset", "best") : preset;
   add_preset(settings, chosen, path.parent_path() / path.stem());
@@ -150,7 +144,7 @@ Config read_config(Settings& s) {
   c.images.strength = s.number("images.strength", c.images.strength, 0, 10);
   c.labelled = s.texts("labels.positions", {"*"});
   c.observed = s.texts("labels.observed", {});
-  c.data.source = s.choice("data.source", "boards", {"boards", "tuples", "images", "instances"});
+  c.data.source = s.choice("data.source", "boards", {"boards", "tuples", "images", "answers", "instances"});
   c.data.path = resolved_path(s, "data.path");
   c.data.box = s.integer("data.box", c.data.box, 2, 4);
   c.data.min_clues = s.integer("data.min_clues", c.data.min_clues, 0, 256);
@@ -168,6 +162,24 @@ Config read_config(Settings& s) {
   c.train = read_train(s);
   c.perception_from = resolved_path(s, "perception_from");
   return c;
+}
+
+nn::ModelOptions read_model(Settings& settings, std::int64_t classes) {
+  const std::string perception =
+      settings.choice("model.perception.preset", classes > 0 ? "best" : "none", {"paper", "best", "none"});
+  nn::ModelOptions defaults;
+  if (perception != "none" && classes > 0) {
+    defaults.perception =
+        perception == "paper" ? nn::PerceptionOptions::paper(classes) : nn::PerceptionOptions::best(classes);
+  }
+  settings.choice("model.reasoner.kind", "soft-tp", {"none", "transformer", "soft-tp"});
+  nlohmann::json asked = settings.section("model");
+  asked["perception"].erase("preset");
+  if (asked["reasoner"]["kind"] == "none") asked["reasoner"] = {{"kind", "none"}};
+  nlohmann::json whole = nn::to_json(defaults);
+  whole["reasoner"] = asked["reasoner"];
+  if (defaults.perception) whole["perception"].update(asked["perception"]);
+  return nn::model_options(whole, "[model]");
 }
 
 bool matches(const std::string& pattern, const std::string& name) {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "nn/options.h"
 #include "train/optimizer.h"
 #include "train/schedule.h"
 #include "train/settings.h"
@@ -33,8 +34,9 @@ struct ImagesConfig {
 };
 
 struct DataConfig {
-  std::string
-      source;  // `boards` (generated Sudoku), `tuples` (of images), `images` (one each), `instances` (a file)
+  // `boards` (generated Sudoku), `tuples` (of pictures), `images` (one each), `answers` (drawn from the
+  // program), `instances` (a file)
+  std::string source;
   std::string path;  // instances, or `i j sum` lines for tuples; empty: generated
   std::int64_t box = 3, min_clues = 36, max_clues = 36;  // boards
   std::int64_t train = 0, validation = 0;                // instances of each
@@ -65,7 +67,7 @@ struct TrainConfig {
   bool graph = true;               // CUDA: capture the step once and replay it
   double validate_every = 1;       // epochs
   double validate_seconds = 60, checkpoint_seconds = 60;
-  std::int64_t threads = 0;  // of the CPU; 0: all
+  double stop_at = 2;  // a validation score that ends the run; above 1: none
 };
 
 struct Config {
@@ -82,13 +84,15 @@ struct Config {
   std::string resolved;         // every setting used, as TOML
 };
 
-// The folder of shipped tasks: $AS2_TASKS, or the nearest `tasks` above the program or the working directory.
-std::string tasks_folder();
-// Layers task, preset and overrides; the model's own settings (`model.…`) are left for nn_options().
+// Layers task, preset and overrides; the model's own settings (`model.…`) are left for the caller.
 Settings layered_settings(const std::string& task, const std::string& preset,
                           const std::vector<std::string>& overrides);
 // Reads every setting but `model.…`; finish with Settings::refuse_unused().
 Config read_config(Settings& settings);
+
+// The model the settings ask for: `model.perception` (preset paper, best or none, and any field of it) and
+// `model.reasoner` (kind, and its fields). `classes`: of the pictures.
+nn::ModelOptions read_model(Settings& settings, std::int64_t classes);
 
 // `name` matches `pattern`, in which `*` stands for any text.
 bool matches(const std::string& pattern, const std::string& name);

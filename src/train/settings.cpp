@@ -169,6 +169,22 @@ std::vector<std::string> Settings::texts(const std::string& key, const std::vect
   return value;
 }
 
+json Settings::section(const std::string& section) {
+  json object = json::object();
+  const std::string prefix = section + ".";
+  for (auto& [key, entry] : entries_) {
+    if (key.compare(0, prefix.size(), prefix) != 0) continue;
+    entry.used = true;
+    json* inner = &object;
+    std::size_t begin = prefix.size();
+    for (std::size_t dot; (dot = key.find('.', begin)) != std::string::npos; begin = dot + 1) {
+      inner = &(*inner)[key.substr(begin, dot - begin)];
+    }
+    (*inner)[key.substr(begin)] = entry.value;
+  }
+  return object;
+}
+
 void Settings::refuse_unused() const {
   for (const auto& [key, entry] : entries_) {
     if (entry.used) continue;

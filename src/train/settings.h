@@ -21,6 +21,8 @@ class Settings {
   // `train.lr=1e-3`: the value as TOML, or a bare word taken as a string.
   void add_override(const std::string& assignment);
   void set(const std::string& key, nlohmann::json value);
+  // Another value for what is there, from the same place.
+  void amend(const std::string& key, nlohmann::json value) { entries_.at(key).value = std::move(value); }
   void erase(const std::string& key) { entries_.erase(key); }
 
   bool has(const std::string& key) const { return entries_.count(key) != 0; }
@@ -36,6 +38,8 @@ class Settings {
   // One of the words in `choices`.
   std::string choice(const std::string& key, const std::string& fallback,
                      const std::vector<std::string>& choices);
+  // All under `section.` as one object.
+  nlohmann::json section(const std::string& section);
   std::vector<std::string> texts(const std::string& key, const std::vector<std::string>& fallback);
 
   // Throws for the first setting no getter asked for: a mistyped key must not pass in silence.

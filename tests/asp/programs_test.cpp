@@ -174,6 +174,7 @@ const std::vector<CompiledFile>& compiled_files() {
       {"addition.as2c", "addition.lp", {}},
       {"addition-n4.as2c", "addition.lp", {{"n", "4"}}},
       {"addition-n8.as2c", "addition.lp", {{"n", "8"}}},
+      {"digit.as2c", "digit.lp", {}},
       {"multi_digit_addition.as2c", "multi_digit_addition.lp", {}},
       {"latin_square.as2c", "latin_square.lp", {}},
       {"futoshiki.as2c", "futoshiki.lp", {}},

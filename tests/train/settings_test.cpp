@@ -70,8 +70,6 @@ TEST(Settings, ErrorsSayWhereAndWhat) {
 }
 
 TEST(Config, EveryShippedPresetIsRead) {
-  const std::string tasks = AS2_SOURCE_DIR "/tasks/";
-  setenv("AS2_TASKS", tasks.c_str(), 1);
   Settings settings = layered_settings("sudoku", "paper", {"train.rate=0.125"});
   const Config config = read_config(settings);
   EXPECT_EQ(config.preset, "paper");
@@ -84,7 +82,6 @@ TEST(Config, EveryShippedPresetIsRead) {
 }
 
 TEST(Config, UnknownNamesListWhatThereIs) {
-  setenv("AS2_TASKS", AS2_SOURCE_DIR "/tasks", 1);
   try {
     layered_settings("sudoku", "papier", {});
     FAIL();

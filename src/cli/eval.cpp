@@ -1,0 +1,171 @@
+// as2 eval: the tables of the paper, measured on boards or tuples that training never saw.
+#include <torch/torch.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "as2/error.h"
+#include "as2/resources.h"
+#include "cli/device.h"
+#include "cli/verbs.h"
+#include "data/board_list.h"
+#include "eval/evaluate.h"
+
+namespace as2::cli {
+namespace {
+
+using nlohmann::json;
+
+struct EvalArguments {
+  std::string task, model, boards, clues, device = "auto", data_dir;
+  std::vector<std::string> settings;
+  std::int64_t count = 1000;
+  std::uint64_t seed = 0;
+  int refine = 10;
+  bool no_clingo = false, pipeline = false, as_json = false, quiet = false;
+};
+
+// `36` or `22-30`.
+std::pair<int, int> parse_range(const std::string& text) {
+  int low = 0, high = 0, used = 0;
+  if (std::sscanf(text.c_str(), "%d-%d%n", &low, &high, &used) == 2 &&
+      used == static_cast<int>(text.size()) && low <= high) {
+    return {low, high};
+  }
+  if (std::sscanf(text.c_str(), "%d%n", &low, &used) == 1 && used == static_cast<int>(text.size()))
+    return {low, low};
+  throw UsageError("--clues " + text + ": expected a number or a range like 22-30");
+}
+
+train::Instances listed_boards(const EvalArguments& a, const train::Task& task) {
+  std::vector<data::Board> boards = data::read_boards(a.boards), chosen;
+  std::pair<int, int> range{0, 256};
+  if (!a.clues.empty()) range = parse_range(a.clues);
+  for (data::Board& board : boards) {
+    const int clues = data::clue_count(board.puzzle);
+    if (clues < range.first || clues > range.second) continue;
+    if (a.count > 0 && static_cast<std::int64_t>(chosen.size()) >= a.count) break;
+    if (board.solution.empty()) {
+      const auto solution = data::solve(board.puzzle);
+      if (!solution)
+        throw InputError({a.boards}, "a board has no solution: " + data::grid_text(board.puzzle));
+      board.solution = *solution;
+    }
+    chosen.push_back(std::move(board));
+  }
+  if (chosen.empty()) throw InputError({a.boards}, "has no board with that many clues");
+  return task.of_boards(chosen);
+}
+
+void print_table(const json& result) {
+  for (const char* part : {"given_clues", "perceived_clues"}) {
+    if (!result.contains(part)) continue;
+    std::printf("%s\n  %-15s %8s %8s %8s %8s\n", part[0] == 'g' ? "given clues" : "perceived clues", "",
+                "cell", "board", "csr", "vcsr");
+    for (const auto& [method, row] : result[part].items()) {
+      std::printf("  %-15s", method.c_str());
+      for (const char* measure : {"cell", "board", "csr", "vcsr"}) {
+        if (row[measure].is_null())
+          std::printf(" %8s", "–");
+        else
+          std::printf(" %8.2f", 100 * row[measure].get<double>());
+      }
+      std::printf("\n");
+    }
+  }
+  for (const auto& [key, value] : result.items()) {
+    if (!value.is_object()) std::printf("%s: %s\n", key.c_str(), value.dump().c_str());
+  }
+}
+
+int evaluate(const EvalArguments& a) {
+  const std::filesystem::path file =
+      a.model.empty() ? shipped_file("models/" + a.task + ".safetensors") : std::filesystem::path(a.model);
+  const json card = nn::read_card(file);
+  if (!card.contains("config") || !card["config"].is_string()) {
+    throw InputError({nn::card_path(file).string()}, "has no 'config'",
+                     {"evaluate a model that as2 train wrote"});
+  }
+  train::Settings settings;
+  settings.add_text(card["config"].get<std::string>(), nn::card_path(file).string());
+  for (const std::string& setting : a.settings) settings.add_override(setting);
+  if (!a.clues.empty()) {
+    const auto [low, high] = parse_range(a.clues);
+    settings.set("data.min_clues", low);
+    settings.set("data.max_clues", high);
+  }
+  const train::Config config = train::read_config(settings);
+  if (config.task != a.task) {
+    throw InputError({file.string()},
+                     "is a model of the task '" + config.task + "', not of '" + a.task + "'");
+  }
+  train::TaskOptions task_options;
+  task_options.data_dir = a.data_dir;
+  eval::EvaluateOptions options;
+  if (!a.quiet)
+    options.report = task_options.report = [](const std::string& text) { std::cerr << text << '\n'; };
+  const train::Task task(config, task_options);
+  const std::shared_ptr<nn::Model> model = nn::load_model(file, task.program());
+  options.refine_steps = a.refine;
+  options.certify = !a.no_clingo;
+  options.pipeline = a.pipeline || config.preset == "pipeline";
+  options.seed = a.seed;
+  const torch::Device device = parse_device(a.device);
+  json result;
+  if (config.data.source == "boards") {
+    const train::Instances instances =
+        a.boards.empty() ? task.instances(train::Part::kTest, a.count) : listed_boards(a, task);
+    result = eval::evaluate_boards(*model, task, config, instances, device, options);
+  } else if (config.data.source == "images") {
+    result = eval::evaluate_pictures(
+        *model, task, task.instances(train::Part::kTest, a.count > 0 ? a.count : 1 << 30), device, options);
+  } else if (config.data.source == "tuples") {
+    const train::Instances instances = a.boards.empty() ? task.instances(train::Part::kTest, a.count)
+                                                        : task.read_tuples(a.boards, train::Part::kTest);
+    result = eval::evaluate_tuples(*model, task, config, instances, device, options);
+  } else {
+    const train::Instances instances =
+        a.boards.empty() ? task.instances(train::Part::kValidation, a.count) : task.read_instances(a.boards);
+    result = eval::evaluate_boards(*model, task, config, instances, device, options);
+  }
+  result["task"] = config.task;
+  result["preset"] = config.preset;
+  result["model"] = file.string();
+  if (a.as_json)
+    std::cout << result.dump() << '\n';
+  else
+    print_table(result);
+  return kDone;
+}
+
+}  // namespace
+
+Action declare_eval(CLI::App& command) {
+  auto a = std::make_shared<EvalArguments>();
+  command.add_option("task", a->task, "sudoku, addition, digits, or the name in a task's TOML file")
+      ->required();
+  command.add_option("--model", a->model,
+                     "weights (.safetensors, with the card beside it); default: the shipped ones");
+  command.add_option("--boards,--list", a->boards,
+                     "a list of boards, tuples or examples; default: generated ones");
+  command.add_option("--clues", a->clues, "boards with this many clues: 36, or 22-30");
+  command.add_option("--count", a->count, "examples")->capture_default_str()->check(CLI::Range(1, 10000000));
+  command.add_option("--seed", a->seed, "of the pictures drawn")->capture_default_str();
+  command.add_option("--refine", a->refine, "steps of refinement")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 10000));
+  command.add_option("--set", a->settings, "any setting of the task")->allow_extra_args(false);
+  command.add_option("--device", a->device, "auto, cpu, cuda or cuda:N")->capture_default_str();
+  command.add_option("--data-dir", a->data_dir,
+                     "folder of MNIST's idx files; default: $AS2_DATA, the cache, the network");
+  command.add_flag("--no-clingo", a->no_clingo, "leave out clingo's certificate");
+  command.add_flag("--pipeline", a->pipeline,
+                   "also let clingo complete the boards from perception's argmax clues");
+  command.add_flag("--quiet", a->quiet, "no progress");
+  command.add_flag("--json", a->as_json, "one JSON document");
+  return [a] { return evaluate(*a); };
+}
+
+}  // namespace as2::cli

@@ -1,0 +1,308 @@
+#include "eval/evaluate.h"
+
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <set>
+
+#include "as2/decoder.h"
+#include "as2/soft_tp.h"
+#include "as2/verifier.h"
+#include "train/objective.h"
+
+namespace as2::eval {
+namespace {
+
+using compile::Assignment;
+using nlohmann::json;
+using train::Batch;
+
+// What the networks say about every example, on the CPU.
+struct Beliefs {
+  torch::Tensor evidence;  // [examples, positions, symbols] float64: what the reasoner was given
+  torch::Tensor answer;    // the same shape: what it made of it
+  torch::Tensor refined;   // after K steps of Eq. 6
+};
+
+class Reader {
+ public:
+  Reader(nn::Model& model, const train::Task& task, const train::Instances& instances, torch::Device device,
+         const EvaluateOptions& options)
+      : soft_tp_(task.program()), options_(options) {
+    model.to(device);
+    model.eval();
+    mask_ = soft_tp_.mask(torch::empty({0}, device)).to(device);
+    network_ = std::make_unique<train::Network>(model, task.pictures(), mask_);
+    train::BatchOptions batches;
+    batches.batch = std::min(options.batch, std::max<std::int64_t>(1, instances.size()));
+    batches.picture_rows = model.perception.is_empty() ? 0 : batches.batch;
+    batches.shuffle = false;
+    batches.seed = options.seed;
+    batches_ = std::make_unique<train::Batches>(instances, task.pool(train::Part::kTest), task.pictures(),
+                                                batches, device);
+  }
+
+  // Calls `use` with every batch, its prediction, and how many of its rows count.
+  void each(bool perceived,
+            const std::function<void(const Batch&, const train::Prediction&, std::int64_t)>& use) {
+    torch::NoGradGuard no_grad;
+    train::ForwardOptions forward;
+    forward.perceived_rows = perceived ? batches_->rows() : 0;
+    for (std::int64_t index = 0; index < batches_->batches(); ++index) {
+      const Batch batch = batches_->batch(0, index);
+      use(batch, network_->forward(batch, forward),
+          std::min(batches_->rows(), batches_->size() - index * batches_->rows()));
+    }
+  }
+
+  Beliefs beliefs(bool perceived) {
+    std::vector<torch::Tensor> evidence, answer, refined;
+    each(perceived, [&](const Batch&, const train::Prediction& prediction, std::int64_t rows) {
+      const torch::Tensor beliefs = torch::softmax(prediction.logits.back(), -1);
+      const auto keep = [&](std::vector<torch::Tensor>& list, const torch::Tensor& tensor) {
+        list.push_back(tensor.narrow(0, 0, rows).to(torch::kCPU, torch::kFloat64));
+      };
+      keep(evidence, prediction.evidence);
+      keep(answer, beliefs);
+      keep(refined, soft_tp_.refine(beliefs, options_.refine_steps));
+    });
+    return {torch::cat(evidence), torch::cat(answer), torch::cat(refined)};
+  }
+
+ private:
+  tp::SoftTp soft_tp_;
+  EvaluateOptions options_;
+  torch::Tensor mask_;
+  std::unique_ptr<train::Network> network_;
+  std::unique_ptr<train::Batches> batches_;
+};
+
+Answers most_likely(const torch::Tensor& beliefs) {
+  const torch::Tensor symbols = beliefs.argmax(-1).to(torch::kInt32).contiguous();
+  Answers answers;
+  const std::int64_t count = symbols.size(0), positions = symbols.size(1);
+  const std::int32_t* data = symbols.data_ptr<std::int32_t>();
+  for (std::int64_t n = 0; n < count; ++n) {
+    answers.assignments.emplace_back(data + n * positions, data + (n + 1) * positions);
+  }
+  return answers;
+}
+
+decode::Beliefs row_of(const torch::Tensor& beliefs, std::int64_t n) {
+  const torch::Tensor row = beliefs[n].contiguous();
+  return {row.data_ptr<double>(), row.data_ptr<double>() + row.numel()};
+}
+
+// Decodes every example; `guide` may be undefined. `evidence` [examples, positions] bool: locked first by
+// greedy.
+Answers decoded(const compile::ConstraintProgram& program, decode::Method method,
+                const torch::Tensor& beliefs, const torch::Tensor& guide, const torch::Tensor& evidence) {
+  const decode::Decoder decoder(program);
+  Answers answers;
+  answers.assignments.resize(static_cast<std::size_t>(beliefs.size(0)));
+  at::parallel_for(0, beliefs.size(0), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t n = begin; n < end; ++n) {
+      decode::DecodeOptions options;
+      options.method = method;
+      options.minimal_conflict = false;
+      decode::Beliefs guiding;
+      if (guide.defined()) {
+        guiding = row_of(guide, n);
+        options.guide = &guiding;
+      }
+      if (method == decode::Method::kGreedy) {
+        for (std::int64_t position = 0; position < evidence.size(1); ++position) {
+          if (evidence[n][position].item<bool>()) options.evidence.push_back(static_cast<int>(position));
+        }
+      }
+      const decode::Decoded result = decoder.decode(row_of(beliefs, n), options);
+      if (!result.models.empty())
+        answers.assignments[static_cast<std::size_t>(n)] = result.models[0].assignment;
+    }
+  });
+  return answers;
+}
+
+// The pipeline: perception's argmax at the clues, and clingo for the rest.
+Answers completed_by_clingo(const compile::ConstraintProgram& program, const train::ProgramConfig& config,
+                            const torch::Tensor& beliefs, const torch::Tensor& evidence) {
+  const Answers read = most_likely(beliefs);
+  const auto given = evidence.accessor<bool, 2>();
+  std::vector<std::vector<std::string>> clues;
+  std::vector<std::string> atoms;
+  for (const compile::Position& position : program.positions) {
+    for (const std::string& atom : position.atoms) {
+      if (!atom.empty()) atoms.push_back(atom);
+    }
+  }
+  for (std::size_t n = 0; n < read.assignments.size(); ++n) {
+    clues.emplace_back();
+    for (std::size_t position = 0; position < program.positions.size(); ++position) {
+      if (!given[static_cast<std::int64_t>(n)][static_cast<std::int64_t>(position)]) continue;
+      clues.back().push_back(
+          program.positions[position].atoms[static_cast<std::size_t>(read.assignments[n][position])]);
+    }
+  }
+  verify::VerifyOptions options;
+  options.constants = config.constants;
+  Answers completed;
+  for (const auto& model : verify::complete({config.file}, clues, atoms, options)) {
+    completed.assignments.emplace_back();
+    if (!model) continue;
+    const std::set<std::string> holds(model->begin(), model->end());
+    for (const compile::Position& position : program.positions) {
+      const auto atom = std::find_if(position.atoms.begin(), position.atoms.end(),
+                                     [&](const std::string& a) { return holds.count(a) != 0; });
+      completed.assignments.back().push_back(
+          atom == position.atoms.end() ? 0 : static_cast<int>(atom - position.atoms.begin()));
+    }
+  }
+  return completed;
+}
+
+}  // namespace
+
+json measure(const train::Task& task, const train::ProgramConfig& program, const Answers& answers,
+             const torch::Tensor& labels, bool certify) {
+  const compile::ConstraintProgram& compiled = task.program();
+  const auto truth = labels.accessor<std::int16_t, 2>();
+  const auto count = static_cast<std::int64_t>(answers.assignments.size());
+  double cells = 0, boards = 0, satisfied = 0;
+  std::vector<verify::ChosenAtoms> chosen;
+  for (std::int64_t n = 0; n < count; ++n) {
+    const Assignment& answer = answers.assignments[static_cast<std::size_t>(n)];
+    if (answer.empty()) continue;
+    std::int64_t right = 0;
+    for (std::size_t position = 0; position < answer.size(); ++position) {
+      right += truth[n][static_cast<std::int64_t>(position)] == answer[position];
+    }
+    cells += static_cast<double>(right) / static_cast<double>(answer.size());
+    boards += right == static_cast<std::int64_t>(answer.size());
+    satisfied += compile::violated_groups(compiled, answer).empty();
+    if (certify) chosen.push_back(verify::chosen_atoms(compiled, answer));
+  }
+  const double n = static_cast<double>(std::max<std::int64_t>(1, count));
+  json result = {{"cell", cells / n}, {"board", boards / n}, {"csr", satisfied / n}, {"vcsr", nullptr}};
+  if (!certify) return result;
+  double valid = 0;
+  if (!chosen.empty()) {
+    verify::VerifyOptions options;
+    options.constants = program.constants;
+    options.name_violated = false;
+    for (const verify::Verdict& verdict : verify::verify({program.file}, chosen, options)) {
+      if (!verdict.valid) return result;
+      valid += *verdict.valid;
+    }
+  }
+  result["vcsr"] = valid / n;
+  return result;
+}
+
+json evaluate_boards(nn::Model& model, const train::Task& task, const train::Config& config,
+                     const train::Instances& instances, torch::Device device,
+                     const EvaluateOptions& options) {
+  Reader reader(model, task, instances, device, options);
+  const compile::ConstraintProgram& program = task.program();
+  const torch::Tensor evidence = instances.evidence.cpu(), labels = instances.labels.cpu();
+  json result = {{"boards", instances.size()}, {"clue_accuracy", nullptr}};
+  const auto table = [&](bool perceived) {
+    const char* which = perceived ? "perceived" : "given";
+    if (options.report) options.report(std::string("reading with ") + which + " clues");
+    const Beliefs beliefs = reader.beliefs(perceived);
+    const auto row = [&](const Answers& answers) {
+      return measure(task, config.program, answers, labels, options.certify);
+    };
+    json rows;
+    rows["raw"] = row(most_likely(beliefs.answer));
+    rows["refined"] = row(most_likely(beliefs.refined));
+    // Greedy locks clues to what was read, whatever the reasoner thinks of them.
+    const torch::Tensor locked = torch::where(evidence.unsqueeze(-1), beliefs.evidence, beliefs.answer);
+    rows["greedy"] = row(decoded(program, decode::Method::kGreedy, locked, {}, evidence));
+    rows["map"] = row(decoded(program, decode::Method::kMap, beliefs.evidence, beliefs.answer, evidence));
+    if (perceived) {
+      rows["perception_map"] = row(decoded(program, decode::Method::kMap, beliefs.evidence, {}, evidence));
+      const torch::Tensor read = beliefs.evidence.argmax(-1) == labels;
+      result["clue_accuracy"] =
+          (read & evidence).sum().item<double>() / evidence.sum().clamp_min(1).item<double>();
+      if (options.pipeline)
+        rows["pipeline"] = row(completed_by_clingo(program, config.program, beliefs.evidence, evidence));
+    }
+    return rows;
+  };
+  if (model.reasoner) result["given_clues"] = table(false);
+  if (!model.perception.is_empty()) result["perceived_clues"] = table(true);
+  return result;
+}
+
+json evaluate_tuples(nn::Model& model, const train::Task& task, const train::Config& config,
+                     const train::Instances& instances, torch::Device device,
+                     const EvaluateOptions& options) {
+  Reader reader(model, task, instances, device, options);
+  const torch::Tensor evidence = instances.evidence.cpu(), labels = instances.labels.cpu().to(torch::kInt64);
+  const Beliefs beliefs = reader.beliefs(true);
+  const auto accuracies = [&](const Answers& answers) {
+    double digits = 0, sums = 0;
+    const auto truth = labels.accessor<std::int64_t, 2>();
+    const auto shown = evidence.accessor<bool, 2>();
+    std::int64_t pictures = 0;
+    for (std::size_t n = 0; n < answers.assignments.size(); ++n) {
+      const auto row = static_cast<std::int64_t>(n);
+      bool rest = true;
+      for (std::size_t position = 0; position < answers.assignments[n].size(); ++position) {
+        const auto column = static_cast<std::int64_t>(position);
+        const bool right = truth[row][column] == answers.assignments[n][position];
+        if (shown[row][column]) {
+          digits += right;
+          ++pictures;
+        } else {
+          rest = rest && right;
+        }
+      }
+      sums += rest && !answers.assignments[n].empty();
+    }
+    return json{
+        {"digit_accuracy", digits / static_cast<double>(std::max<std::int64_t>(1, pictures))},
+        {"sum_accuracy", sums / static_cast<double>(std::max<std::size_t>(1, answers.assignments.size()))}};
+  };
+  const json map = accuracies(decoded(task.program(), decode::Method::kMap, beliefs.evidence, {}, evidence));
+  // Without a reasoner the sum is the program's: that of the most likely digits.
+  json result = model.reasoner ? accuracies(most_likely(beliefs.answer)) : map;
+  result["map"] = map;
+  result["n"] = task.pictures().positions.size();
+  result["examples"] = instances.size();
+  bool digits_labelled = false;
+  for (const int position : task.pictures().positions) {
+    for (const std::string& pattern : config.labelled) {
+      digits_labelled |=
+          train::matches(pattern, task.program().positions[static_cast<std::size_t>(position)].name);
+    }
+  }
+  result["supervision"] = digits_labelled ? "digit+sum" : "sum";
+  return result;
+}
+
+json evaluate_pictures(nn::Model& model, const train::Task& task, const train::Instances& instances,
+                       torch::Device device, const EvaluateOptions& options) {
+  Reader reader(model, task, instances, device, options);
+  const Beliefs beliefs = reader.beliefs(true);
+  const torch::Tensor shown = instances.evidence.cpu(), labels = instances.labels.cpu().to(torch::kInt64);
+  const torch::Tensor p = beliefs.evidence.index({shown}), truth = labels.index({shown});
+  const auto [confidence, read] = p.max(-1);
+  const torch::Tensor right = (read == truth).to(torch::kFloat64);
+  const torch::Tensor likelihood = p.gather(1, truth.unsqueeze(1)).clamp_min(1e-30).log();
+  // Expected calibration error over fifteen equal bins of confidence.
+  const torch::Tensor bin = (confidence * 15).to(torch::kInt64).clamp_max(14);
+  double error = 0;
+  for (int b = 0; b < 15; ++b) {
+    const torch::Tensor in = bin == b;
+    const double share = in.to(torch::kFloat64).mean().item<double>();
+    if (share > 0)
+      error += share * std::abs((right.index({in}).mean() - confidence.index({in}).mean()).item<double>());
+  }
+  return {{"digit_accuracy", right.mean().item<double>()},
+          {"examples", right.size(0)},
+          {"negative_log_likelihood", -likelihood.mean().item<double>()},
+          {"calibration_error", error}};
+}
+
+}  // namespace as2::eval

@@ -1,0 +1,50 @@
+// The tables of the paper, measured: reading by argmax, refined, decoded greedily and decoded exactly, kept
+// apart.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "nn/model.h"
+#include "train/task.h"
+
+namespace as2::eval {
+
+struct EvaluateOptions {
+  int refine_steps = 10;     // K of Eq. 6
+  std::int64_t batch = 256;  // examples at once through the networks
+  bool certify = true;       // ask clingo as well (VCSR)
+  bool pipeline = false;     // also clingo completing the board from perception's argmax clues
+  std::uint64_t seed = 0;    // of the pictures drawn
+  std::function<void(const std::string&)> report;
+};
+
+// Answers to a list of examples: a symbol a position, or nothing where a method found none.
+struct Answers {
+  std::vector<compile::Assignment> assignments;
+};
+
+// Shares over the examples: `cell` of positions, `board` of examples wholly right, `csr` that satisfy the
+// program (algebraically), `vcsr` the same by clingo, null without it. An example without an answer counts as
+// wrong.
+nlohmann::json measure(const train::Task& task, const train::ProgramConfig& program, const Answers& answers,
+                       const torch::Tensor& labels, bool certify);
+
+// {boards, clue_accuracy, given_clues: {raw, refined, greedy, map}, perceived_clues: {…, perception_map}},
+// each with cell, board, csr, vcsr. `labels` of the examples must be known.
+nlohmann::json evaluate_boards(nn::Model& model, const train::Task& task, const train::Config& config,
+                               const train::Instances& instances, torch::Device device,
+                               const EvaluateOptions& options);
+
+// {digit_accuracy, sum_accuracy, n, supervision, examples, map: {…}}.
+nlohmann::json evaluate_tuples(nn::Model& model, const train::Task& task, const train::Config& config,
+                               const train::Instances& instances, torch::Device device,
+                               const EvaluateOptions& options);
+
+// {digit_accuracy, examples, negative_log_likelihood, calibration_error}: perception alone.
+nlohmann::json evaluate_pictures(nn::Model& model, const train::Task& task, const train::Instances& instances,
+                                 torch::Device device, const EvaluateOptions& options);
+
+}  // namespace as2::eval

@@ -1,0 +1,74 @@
+#include "train/answers.h"
+
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+
+#include "as2/decoder.h"
+#include "data/random.h"
+
+namespace as2::train {
+namespace {
+
+// Positions whose symbols, once given, leave only this answer; grown from a random choice by positions at
+// which another answer differs.
+std::vector<int> unique_evidence(const decode::Decoder& decoder, const compile::Assignment& answer,
+                                 std::vector<int> candidates, std::size_t wanted, std::size_t beliefs_size,
+                                 data::Random& random) {
+  random.shuffle(candidates.begin(), static_cast<std::uint32_t>(candidates.size()));
+  std::vector<int> evidence(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(wanted));
+  const decode::Beliefs uniform(beliefs_size, 1.0);
+  for (;;) {
+    decode::DecodeOptions options;
+    options.models = 2;
+    for (const int position : evidence)
+      options.pins.push_back({position, answer[static_cast<std::size_t>(position)]});
+    const decode::Decoded decoded = decoder.decode(uniform, options);
+    const auto other = std::find_if(decoded.models.begin(), decoded.models.end(),
+                                    [&](const decode::Model& model) { return model.assignment != answer; });
+    if (other == decoded.models.end()) return evidence;
+    const auto telling = std::find_if(candidates.begin(), candidates.end(), [&](int position) {
+      return other->assignment[static_cast<std::size_t>(position)] !=
+             answer[static_cast<std::size_t>(position)];
+    });
+    if (telling == candidates.end()) return evidence;  // they differ where no evidence can be given
+    evidence.push_back(*telling);
+  }
+}
+
+}  // namespace
+
+Instances sampled_answers(const compile::ConstraintProgram& program, const std::vector<int>& candidates,
+                          std::int64_t count, int min_evidence, int max_evidence, std::uint64_t seed) {
+  const auto positions = static_cast<std::int64_t>(program.positions.size());
+  const std::size_t size = program.positions.size() * static_cast<std::size_t>(program.max_symbols());
+  AS2_REQUIRE(min_evidence <= static_cast<int>(candidates.size()),
+              "more evidence than positions that can have it");
+  const decode::Decoder decoder(program);
+  Instances instances;
+  instances.labels = torch::empty({count, positions}, torch::kInt16);
+  instances.evidence = torch::zeros({count, positions}, torch::kBool);
+  auto labels = instances.labels.accessor<std::int16_t, 2>();
+  auto evidence = instances.evidence.accessor<bool, 2>();
+  at::parallel_for(0, count, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t n = begin; n < end; ++n) {
+      data::Random random(seed, static_cast<std::uint64_t>(n));
+      decode::Beliefs beliefs(size);
+      for (double& belief : beliefs) belief = random.unit() + 1e-3;
+      const decode::Decoded decoded = decoder.decode(beliefs);
+      if (decoded.models.empty())
+        throw InputError("the program has no answer set, so there is nothing to train on");
+      const compile::Assignment& answer = decoded.models[0].assignment;
+      for (std::int64_t i = 0; i < positions; ++i)
+        labels[n][i] = static_cast<std::int16_t>(answer[static_cast<std::size_t>(i)]);
+      const int most = std::min(max_evidence, static_cast<int>(candidates.size()));
+      const auto wanted =
+          static_cast<std::size_t>(random.between(min_evidence, std::max(min_evidence, most)));
+      for (const int i : unique_evidence(decoder, answer, candidates, wanted, size, random))
+        evidence[n][i] = true;
+    }
+  });
+  return instances;
+}
+
+}  // namespace as2::train

@@ -1,0 +1,80 @@
+// From a batch to its loss: what perception and reasoner make of it, and the terms of Eq. 4 and 5.
+//
+//   L = Σ_terms w(t) · L_term,   w(t) = weight · α(t) · β(t)
+//   perception    CE of perception's logits where there are pictures         (Eq. 4: L_cnn,  Eq. 5:
+//   L_digit^pre) evidence      CE of the reasoner's logits at evidence                    (Eq. 4: L_sup,  Eq.
+//   5: L_digit^post) latent        CE of the reasoner's logits elsewhere                      (Eq. 4:
+//   L_blank, Eq. 5: L_sum) constraint    the T_P fixed-point loss of the beliefs                    (L_ic)
+//   satisfaction  −log P(the program's linear constraints hold)              (sum-only supervision)
+// The last two see the beliefs with the labels of `observed` positions filled in: the sum of an addition.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <string>
+#include <vector>
+
+#include "as2/soft_tp.h"
+#include "nn/model.h"
+#include "train/batches.h"
+#include "train/config.h"
+
+namespace as2::train {
+
+// What the network makes of a batch.
+struct Prediction {
+  torch::Tensor perceived;  // [rows, slots, classes] perception's logits; undefined without pictures
+  torch::Tensor evidence;   // [batch, positions, symbols] what the reasoner was given
+  std::vector<torch::Tensor>
+      logits;  // per pass [batch, positions, symbols]; without a reasoner: log evidence
+};
+
+struct ForwardOptions {
+  std::int64_t perceived_rows =
+      0;  // the first rows' evidence is what perception sees; the rest is given its labels
+  bool evidence_gradient = false;  // the reasoner's loss reaches perception
+};
+
+class Network {
+ public:
+  // Keeps a reference to the model; `mask` [positions, symbols] bool: inside a domain.
+  Network(nn::Model& model, const PictureMap& map, torch::Tensor mask);
+
+  Prediction forward(const Batch& batch, const ForwardOptions& options);
+
+  // [rows, positions, symbols]: perception's beliefs at positions with pictures, `base` elsewhere.
+  torch::Tensor perceived_beliefs(const torch::Tensor& logits, const Batch& batch, const torch::Tensor& base);
+
+ private:
+  nn::Model& model_;
+  torch::Tensor class_of_, mask_;
+};
+
+// One-hot labels where known, uniform over the domain elsewhere. [batch, positions, symbols]
+torch::Tensor label_beliefs(const torch::Tensor& labels, const torch::Tensor& known,
+                            const torch::Tensor& mask);
+
+class Objective {
+ public:
+  // `soft_tp` may be null when neither constraint term has weight. `observed` [positions] bool.
+  Objective(const LossConfig& losses, const tp::SoftTp* soft_tp, const PictureMap& map,
+            torch::Tensor observed, torch::Tensor mask);
+
+  // The terms with a weight, in the order of values().
+  const std::vector<std::string>& names() const { return names_; }
+  // Sets the weights of this (fractional) epoch; device tensors only, so a captured step sees them.
+  void set_epoch(double epoch);
+  // The terms of a batch, [terms].
+  torch::Tensor values(const Batch& batch, const Prediction& prediction) const;
+  // Σ weight · value.
+  torch::Tensor total(const torch::Tensor& values) const { return values.dot(weights_); }
+
+ private:
+  LossConfig losses_;
+  const tp::SoftTp* soft_tp_;
+  std::vector<std::string> names_;
+  std::vector<TermSchedule> schedules_;
+  torch::Tensor class_of_, observed_, mask_, weights_;
+};
+
+}  // namespace as2::train

@@ -1,0 +1,105 @@
+// The training loop: one run of one seed, in its folder.
+//
+//   config.toml         every setting used
+//   metrics.jsonl       a line a validation: losses, learning rate, speed, held-out scores
+//   curves.svg          the same as curves
+//   state.safetensors   where the run stands; a resumed run continues bit for bit
+//   model.safetensors   the averaged weights that did best on validation, and their card
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "nn/model.h"
+#include "train/objective.h"
+#include "train/step_graph.h"
+#include "train/task.h"
+
+namespace as2::train {
+
+struct Progress {
+  std::int64_t epoch = 0, batch = 0, batches = 0, step = 0;
+  double seconds = 0;   // trained so far
+  double fraction = 0;  // of the run
+  double loss = 0;
+  double score = 0;  // of the last validation
+  double examples_per_second = 0;
+};
+
+struct TrainHooks {
+  std::function<void(const Progress&)> on_progress;                          // several times a second
+  std::function<void(const nlohmann::json&)> on_record;                      // each line of metrics.jsonl
+  std::function<void(const std::vector<torch::Tensor>&)> average_gradients;  // over the ranks, in place
+  const std::atomic<bool>* stop = nullptr;                                   // set: save and return
+  int rank = 0, world = 1;
+  std::string command;  // for the model's card
+};
+
+struct TrainResult {
+  bool interrupted = false;
+  double score = 0;           // on validation, of the model kept
+  nlohmann::json validation;  // its metrics
+  std::int64_t steps = 0;
+  double seconds = 0;
+  std::filesystem::path model;
+};
+
+class Trainer {
+ public:
+  Trainer(const Config& config, const nn::ModelOptions& model, const Task& task, std::filesystem::path folder,
+          torch::Device device, TrainHooks hooks);
+
+  // Goes on from state.safetensors of the folder.
+  void resume();
+  TrainResult run();
+
+  // For tests: the network, and held-out scores of its averaged weights.
+  nn::Model& model() { return *model_; }
+  nlohmann::json validate();
+
+ private:
+  void set_epoch(std::int64_t epoch);
+  void set_training();  // training mode, for all but a perception that is frozen for good
+  void load_batch(const Batch& batch);
+  void train_step();
+  double fraction() const;
+  void read_totals();
+  void record();
+  NamedTensors state() const;  // all that the next step depends on, sharing storage
+  void save_state() const;
+  void save_model(const nlohmann::json& validation);
+  void calibrate();
+  nlohmann::json scores(bool perceived);
+  void draw() const;
+
+  Config config_;
+  const Task& task_;
+  std::filesystem::path folder_;
+  torch::Device device_;
+  TrainHooks hooks_;
+  tp::SoftTp soft_tp_;
+  std::shared_ptr<nn::Model> model_;
+  torch::Tensor mask_;
+  std::unique_ptr<Network> network_;
+  std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<Objective> objective_;
+  std::unique_ptr<Batches> batches_, validation_;
+  StepGraph graph_;
+  ForwardOptions forward_;
+  Batch current_;         // the buffers a captured step reads
+  torch::Tensor totals_;  // [terms + 3]: Σ terms, Σ loss, Σ gradient norm, steps, since the last reading
+
+  std::int64_t epoch_ = 0, index_ = 0, step_ = 0, examples_ = 0;
+  int frozen_ = -1;  // what set_epoch() last decided
+  double seconds_ = 0, best_ = -1;
+  nlohmann::json best_validation_;
+  Progress progress_;
+  std::vector<double> sums_;  // of totals_, since the last record
+  double recorded_seconds_ = 0, recorded_examples_ = 0, saved_seconds_ = 0;
+};
+
+}  // namespace as2::train

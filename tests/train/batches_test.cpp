@@ -1,0 +1,142 @@
+#include "train/batches.h"
+
+#include <gtest/gtest.h>
+
+#include "data/sudoku.h"
+
+namespace as2::train {
+namespace {
+
+constexpr int kBoards = 24;
+
+// Solved 4 × 4 boards with about half of the cells as evidence; a picture is 28 × 28 times ten times its
+// class.
+struct Fixture {
+  Instances instances;
+  ImagePool pool;
+  PictureMap map;
+
+  Fixture() {
+    data::GenerateOptions options;
+    options.box = 2;
+    options.min_clues = options.max_clues = 6;
+    instances.labels = torch::zeros({kBoards, 16}, torch::kInt16);
+    instances.evidence = torch::zeros({kBoards, 16}, torch::kBool);
+    const auto boards = data::generate(options, 0, kBoards, 1);
+    for (int b = 0; b < kBoards; ++b) {
+      for (int cell = 0; cell < 16; ++cell) {
+        instances.labels[b][cell] = boards[b].solution[cell] - 1;
+        instances.evidence[b][cell] = boards[b].puzzle[cell] != 0;
+      }
+    }
+    const torch::Tensor classes = torch::tensor({3, 1, 2, 0, 4, 2, 1, 3, 4}, torch::kInt64);
+    pool = ImagePool::of((classes * 10).view({-1, 1, 1}).expand({-1, 28, 28}).to(torch::kUInt8), classes,
+                         {"0", "1", "2", "3", "4"});
+    map.class_of = torch::tensor({1, 2, 3, 4}, torch::kInt64).expand({16, 4}).contiguous();
+    for (int cell = 0; cell < 16; ++cell) map.positions.push_back(cell);
+  }
+
+  Batches batches(BatchOptions options) const { return {instances, pool, map, options, torch::kCPU}; }
+};
+
+BatchOptions options_of(std::int64_t batch) {
+  BatchOptions options;
+  options.batch = batch;
+  options.picture_rows = batch;
+  options.seed = 7;
+  options.symmetry_box = 2;
+  return options;
+}
+
+void expect_same(const Batch& a, const Batch& b) {
+  EXPECT_TRUE(a.labels.equal(b.labels));
+  EXPECT_TRUE(a.evidence.equal(b.evidence));
+  EXPECT_TRUE(a.slot_positions.equal(b.slot_positions));
+  EXPECT_TRUE(a.pixels.equal(b.pixels));
+}
+
+TEST(Batches, ArePureFunctionsOfSeedEpochAndIndex) {
+  const Fixture fixture;
+  BatchOptions options = options_of(8);
+  options.distortion = 1;
+  Batches one = fixture.batches(options), two = fixture.batches(options);
+  one.batch(0, 1);
+  one.batch(3, 0);
+  torch::rand({5});
+  expect_same(one.batch(2, 1), two.batch(2, 1));
+  EXPECT_FALSE(one.batch(2, 1).labels.equal(one.batch(2, 2).labels));
+  EXPECT_FALSE(one.batch(2, 1).labels.equal(one.batch(3, 1).labels));
+}
+
+TEST(Batches, SymmetriesKeepEveryRule) {
+  const Fixture fixture;
+  Batches batches = fixture.batches(options_of(kBoards));
+  for (int epoch = 0; epoch < 20; ++epoch) {
+    const Batch batch = batches.batch(epoch, 0);
+    EXPECT_TRUE(batch.evidence.sum(1).equal(torch::full({kBoards}, 6, torch::kInt64)));
+    for (int b = 0; b < kBoards; ++b) {
+      data::Grid grid, puzzle;
+      for (int cell = 0; cell < 16; ++cell) {
+        grid.push_back(static_cast<std::uint8_t>(batch.labels[b][cell].item<std::int64_t>() + 1));
+        puzzle.push_back(batch.evidence[b][cell].item<bool>() ? grid.back() : std::uint8_t{0});
+      }
+      ASSERT_TRUE(data::is_solved(grid));
+      ASSERT_EQ(data::count_solutions(puzzle), 1);
+    }
+  }
+}
+
+TEST(Batches, AnEpochShowsEveryExampleOnce) {
+  const Fixture fixture;
+  BatchOptions options = options_of(8);
+  options.symmetry_box = 0;
+  Batches batches = fixture.batches(options);
+  torch::Tensor seen = torch::zeros({16}, torch::kInt64);
+  for (int index = 0; index < batches.batches(); ++index) seen += batches.batch(5, index).labels.sum(0);
+  EXPECT_TRUE(seen.equal(fixture.instances.labels.to(torch::kInt64).sum(0)));
+}
+
+TEST(Batches, PicturesShowTheSymbolOfTheirPosition) {
+  const Fixture fixture;
+  Batches batches = fixture.batches(options_of(8));
+  const Batch batch = batches.batch(1, 0);
+  EXPECT_EQ(batch.pixels.sizes(), (std::vector<std::int64_t>{8, 6, 28, 28}));
+  EXPECT_TRUE(batch.slot_mask.all().item<bool>());
+  const torch::Tensor symbol = batch.labels.gather(1, batch.slot_positions);
+  EXPECT_TRUE(batch.evidence.gather(1, batch.slot_positions).all().item<bool>());
+  const torch::Tensor shown = (batch.pixels.select(3, 0).select(2, 0) * 255 / 10).round().to(torch::kInt64);
+  EXPECT_TRUE(shown.equal(symbol + 1));
+}
+
+// Two ranks see the rows of one process's batch, each row once.
+TEST(Batches, RanksShareABatchWithoutOverlap) {
+  const Fixture fixture;
+  BatchOptions options = options_of(8);
+  options.picture_rows = 4;
+  Batches whole = fixture.batches(options);
+  options.world = 2;
+  options.picture_rows = 2;
+  Batches first = fixture.batches(options);
+  options.rank = 1;
+  Batches second = fixture.batches(options);
+  const Batch joined = whole.batch(4, 1), a = first.batch(4, 1), b = second.batch(4, 1);
+  EXPECT_TRUE(torch::stack({a.labels, b.labels}, 1).flatten(0, 1).equal(joined.labels));
+  EXPECT_TRUE(torch::stack({a.pixels, b.pixels}, 1).flatten(0, 1).equal(joined.pixels));
+}
+
+TEST(Batches, DistortionMovesInkButKeepsItsRange) {
+  torch::manual_seed(2);
+  torch::Tensor images = torch::zeros({16, 28, 28});
+  images.slice(1, 10, 18).slice(2, 10, 18).fill_(1);
+  const torch::Tensor changed = distorted(images, torch::rand({16, kDistortionNoise}), 1);
+  EXPECT_EQ(changed.sizes(), images.sizes());
+  EXPECT_GE(changed.min().item<double>(), 0);
+  EXPECT_LE(changed.max().item<double>(), 1.0001);
+  EXPECT_NEAR(changed.sum().item<double>() / images.sum().item<double>(), 1, 0.4);
+  EXPECT_FALSE(torch::allclose(changed, images, 0, 0.1));
+  const torch::Tensor same = distorted(images, torch::rand({16, kDistortionNoise}), 0);
+  EXPECT_TRUE(torch::allclose(same, images, 0, 1e-3));
+}
+
+}  // namespace
+}  // namespace as2::train

@@ -1,0 +1,170 @@
+// Whole runs on 4 × 4 Sudoku: small enough for every test run, and every part of the loop takes part.
+#include "train/trainer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <iostream>
+#include <map>
+
+#include "data/image.h"
+#include "files.h"
+
+namespace as2::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A folder that goes away with the test.
+class Folder {
+ public:
+  Folder()
+      : path_(fs::temp_directory_path() /
+              ("as2-train-" + std::to_string(::getpid()) + "-" + std::to_string(next_++))) {
+    fs::create_directories(path_);
+  }
+  ~Folder() { fs::remove_all(path_); }
+  const fs::path& path() const { return path_; }
+
+ private:
+  static inline int next_ = 0;
+  fs::path path_;
+};
+
+struct TinyRun {
+  Config config;
+  std::unique_ptr<Task> task;
+  std::unique_ptr<Trainer> trainer;
+
+  TinyRun(const std::vector<std::string>& overrides, const fs::path& folder, TrainHooks hooks = {}) {
+    Settings settings = layered_settings("sudoku", "tiny", overrides);
+    config = read_config(settings);
+    task = std::make_unique<Task>(config, TaskOptions{});
+    const nn::ModelOptions model = read_model(settings, static_cast<std::int64_t>(task->classes().size()));
+    settings.refuse_unused();
+    config.resolved = settings.resolved();
+    trainer = std::make_unique<Trainer>(config, model, *task, folder, torch::kCPU, std::move(hooks));
+  }
+};
+
+const std::vector<std::string> kShort = {
+    "data.train=256",  "data.validation=64",      "train.epochs=3",         "train.batch=32",
+    "train.stop_at=2", "model.reasoner.width=16", "model.reasoner.passes=3"};
+
+std::vector<std::string> with(std::vector<std::string> base, const std::vector<std::string>& more) {
+  base.insert(base.end(), more.begin(), more.end());
+  return base;
+}
+
+std::map<std::string, torch::Tensor> weights_of(nn::Model& model) {
+  std::map<std::string, torch::Tensor> weights;
+  for (const auto& parameter : model.named_parameters())
+    weights[parameter.key()] = parameter.value().detach().clone();
+  return weights;
+}
+
+bool identical(const std::map<std::string, torch::Tensor>& a, const std::map<std::string, torch::Tensor>& b) {
+  return a.size() == b.size() && std::all_of(a.begin(), a.end(), [&](const auto& entry) {
+           return entry.second.equal(b.at(entry.first));
+         });
+}
+
+// Pictures of 1 … 4: as many bars, at ten places.
+void write_bars(const fs::path& folder) {
+  for (int symbol = 1; symbol <= 4; ++symbol) {
+    fs::create_directories(folder / std::to_string(symbol));
+    for (int n = 0; n < 10; ++n) {
+      data::Image image(28, 28);
+      for (int bar = 0; bar < symbol; ++bar) {
+        for (int y = 4; y < 24; ++y) image.at(3 + n % 5 + bar * 5, y) = 255;
+      }
+      data::write_png((folder / std::to_string(symbol) / (std::to_string(n) + ".png")).string(), image);
+    }
+  }
+}
+
+TEST(Trainer, SolvesSmallSudokuFromScratch) {
+  Folder folder;
+  TinyRun run({}, folder.path());
+  const TrainResult result = run.trainer->run();
+  EXPECT_GE(result.score, 0.99);
+  EXPECT_LT(result.seconds, 120);
+  std::cout << "score " << result.score << " after " << result.seconds << " s, " << result.steps
+            << " steps\n";
+  for (const char* file : {"config.toml", "metrics.jsonl", "curves.svg", "state.safetensors",
+                           "model.safetensors", "model.json"}) {
+    EXPECT_TRUE(fs::exists(folder.path() / file)) << file;
+  }
+}
+
+TEST(Trainer, AStoppedAndResumedRunIsBitIdentical) {
+  Folder whole_folder, broken_folder;
+  TinyRun whole(kShort, whole_folder.path());
+  whole.trainer->run();
+
+  std::atomic<bool> stop{false};
+  TrainHooks hooks;
+  hooks.stop = &stop;
+  hooks.on_progress = [&](const Progress& progress) { stop = progress.step >= 10; };
+  TinyRun broken(kShort, broken_folder.path(), hooks);
+  const TrainResult first = broken.trainer->run();
+  EXPECT_TRUE(first.interrupted);
+  EXPECT_LT(first.steps, 24);
+  EXPECT_FALSE(identical(weights_of(whole.trainer->model()), weights_of(broken.trainer->model())));
+
+  TinyRun resumed(kShort, broken_folder.path());
+  resumed.trainer->resume();
+  EXPECT_TRUE(identical(weights_of(resumed.trainer->model()), weights_of(broken.trainer->model())));
+  const TrainResult second = resumed.trainer->run();
+  EXPECT_EQ(second.steps, 24);
+  EXPECT_TRUE(identical(weights_of(whole.trainer->model()), weights_of(resumed.trainer->model())));
+  EXPECT_EQ(whole.trainer->validate(), resumed.trainer->validate());
+  const auto lines = [](const fs::path& path) {
+    const std::string text = read_file(path / "metrics.jsonl");
+    return std::count(text.begin(), text.end(), '\n');
+  };
+  EXPECT_EQ(lines(whole_folder.path()), lines(broken_folder.path()));
+}
+
+TEST(Trainer, ResumeRefusesWhatDoesNotFit) {
+  Folder folder;
+  TinyRun(kShort, folder.path()).trainer->run();
+  TinyRun other(with(kShort, {"model.reasoner.width=24"}), folder.path());
+  EXPECT_THROW(other.trainer->resume(), InputError);
+  write_file(folder.path() / "state.safetensors", "not a state");
+  TinyRun same(kShort, folder.path());
+  EXPECT_THROW(same.trainer->resume(), InputError);
+}
+
+TEST(Trainer, TheBackboneStandsStillWhileFrozen) {
+  Folder folder, pictures;
+  write_bars(pictures.path());
+  const auto overrides = with(
+      kShort, {"images.positions=[\"cell(*\"]", "images.source=\"" + pictures.path().string() + "\"",
+               "model.perception.preset=paper", "model.perception.width=0.125", "model.perception.d_model=16",
+               "losses.perception.weight=1", "train.freeze_epochs=2", "train.perceived_share=0.5"});
+  const auto after = [&](int epochs) {
+    TinyRun run(with(overrides, {"train.epochs=" + std::to_string(epochs)}), folder.path());
+    const auto before = weights_of(run.trainer->model());
+    run.trainer->run();
+    const auto now = weights_of(run.trainer->model());
+    std::map<std::string, bool> moved;
+    for (const auto& [name, tensor] : now) {
+      const std::string part =
+          name.rfind("perception.head", 0) == 0 ? "head" : name.substr(0, name.find('.'));
+      moved[part] = moved[part] || !tensor.equal(before.at(name));
+    }
+    return moved;
+  };
+  EXPECT_EQ(after(2),
+            (std::map<std::string, bool>{{"perception", false}, {"head", true}, {"reasoner", true}}));
+  EXPECT_EQ(after(3),
+            (std::map<std::string, bool>{{"perception", true}, {"head", true}, {"reasoner", true}}));
+}
+
+}  // namespace
+}  // namespace as2::train
