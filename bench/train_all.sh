@@ -37,6 +37,8 @@ left=$budget
 if has perception || { has best && [ -z "$perception" ]; }; then
   first=$((budget * perception_share / 100))
   run perception "$first" digits --preset best --seed 0
+  # Meanwhile the boards that all seeds of `best` share are generated into the cache.
+  ! has best || run warm-up 1 sudoku --preset best --set train.validate_seconds=1e9
   has paper && for seed in $seeds; do run "perception-paper-$seed" "$first" digits --preset paper --seed "$seed"; done
   wait
   perception=$out/perception/model.safetensors
@@ -71,7 +73,7 @@ wait
 mkdir -p "$out/collected"
 for folder in "$out"/*/; do
   name=$(basename "$folder")
-  [ -e "$folder/model.safetensors" ] || continue
+  [ -e "$folder/model.safetensors" ] && [ "$name" != warm-up ] || continue
   for file in model.safetensors model.json metrics.jsonl curves.svg; do
     cp "$folder/$file" "$out/collected/$name.${file#model.}"
   done

@@ -144,7 +144,7 @@ Instances Task::instances(Part part, std::int64_t count) const {
                         static_cast<int>(config_.data.max_clues), seed_of(part));
   } else {
     const bool tuples = config_.data.source == "tuples";
-    if (config_.data.path.empty() && tuples) {
+    if (tuples && (config_.data.path.empty() || part == Part::kTest)) {  // a list names training pictures
       instances = generated_tuples(part, count);
     } else if (config_.data.path.empty()) {
       throw InputError("data.source is \"instances\", but there is no data.path",

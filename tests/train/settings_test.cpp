@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "train/config.h"
 
 namespace as2::train {
@@ -70,6 +72,23 @@ TEST(Settings, ErrorsSayWhereAndWhat) {
 }
 
 TEST(Config, EveryShippedPresetIsRead) {
+  int presets = 0;
+  for (const char* task : {"sudoku", "addition", "digits"}) {
+    for (const auto& entry :
+         std::filesystem::directory_iterator(std::string(AS2_SOURCE_DIR "/tasks/") + task)) {
+      Settings settings = layered_settings(task, entry.path().stem().string(), {});
+      const Config config = read_config(settings);
+      read_model(settings, 10);
+      EXPECT_NO_THROW(settings.refuse_unused()) << entry.path();
+      EXPECT_TRUE(std::filesystem::exists(config.program.file)) << config.program.file;
+      EXPECT_TRUE(std::filesystem::exists(config.program.compiled)) << config.program.compiled;
+      ++presets;
+    }
+  }
+  EXPECT_GE(presets, 15);
+}
+
+TEST(Config, ThePaperPresetIsThePapers) {
   Settings settings = layered_settings("sudoku", "paper", {"train.rate=0.125"});
   const Config config = read_config(settings);
   EXPECT_EQ(config.preset, "paper");
@@ -79,6 +98,10 @@ TEST(Config, EveryShippedPresetIsRead) {
   EXPECT_DOUBLE_EQ(config.losses.constraint.weight, 5);
   EXPECT_DOUBLE_EQ(config.losses.constraint.ramp_epochs, 20);
   EXPECT_EQ(config.train.freeze_epochs, 20);
+  Settings ablation = layered_settings("sudoku", "no-tp-loss", {});
+  const Config without = read_config(ablation);
+  EXPECT_DOUBLE_EQ(without.losses.constraint.weight, 0);
+  EXPECT_DOUBLE_EQ(without.losses.latent.weight, 0.3);
 }
 
 TEST(Config, UnknownNamesListWhatThereIs) {

@@ -1,0 +1,104 @@
+#include "eval/evaluate.h"
+
+#include <gtest/gtest.h>
+
+#include "as2/verifier.h"
+
+namespace as2::eval {
+namespace {
+
+struct Tiny {
+  train::Settings settings = train::layered_settings("sudoku", "tiny", {});
+  train::Config config = train::read_config(settings);
+  train::Task task{config, {}};
+  train::Instances instances = task.instances(train::Part::kTest, 12);
+
+  // The right answers.
+  Answers answers() const {
+    Answers result;
+    for (std::int64_t n = 0; n < instances.size(); ++n) {
+      result.assignments.emplace_back();
+      for (std::int64_t i = 0; i < 16; ++i) {
+        result.assignments.back().push_back(instances.labels[n][i].item<std::int16_t>());
+      }
+    }
+    return result;
+  }
+};
+
+TEST(Measure, RightAnswersScoreOneInEveryColumn) {
+  const Tiny tiny;
+  const auto row = measure(tiny.task, tiny.config.program, tiny.answers(), tiny.instances.labels, true);
+  EXPECT_EQ(row["cell"], 1.0);
+  EXPECT_EQ(row["board"], 1.0);
+  EXPECT_EQ(row["csr"], 1.0);
+  if (!row["vcsr"].is_null()) {
+    EXPECT_EQ(row["vcsr"], 1.0);
+  }
+}
+
+// One board with a wrong cell, one that is valid but another, one without an answer.
+TEST(Measure, MistakesCountWhereTheyShould) {
+  const Tiny tiny;
+  Answers answers = tiny.answers();
+  answers.assignments[0][5] = (answers.assignments[0][5] + 1) % 4;
+  for (int& symbol : answers.assignments[1]) symbol = (symbol + 1) % 4;
+  answers.assignments[2].clear();
+  const auto row = measure(tiny.task, tiny.config.program, answers, tiny.instances.labels, true);
+  EXPECT_NEAR(row["cell"].get<double>(), (9 + 15.0 / 16) / 12, 1e-12);
+  EXPECT_NEAR(row["board"].get<double>(), 9.0 / 12, 1e-12);
+  EXPECT_NEAR(row["csr"].get<double>(), 10.0 / 12, 1e-12);
+  if (!row["vcsr"].is_null()) {
+    EXPECT_NEAR(row["vcsr"].get<double>(), 10.0 / 12, 1e-12);
+  }
+}
+
+// Even an untrained network's boards come out right when they are decoded exactly with the clues given.
+TEST(EvaluateBoards, KeepsTheMethodsApart) {
+  Tiny tiny;
+  torch::manual_seed(3);
+  nn::Model model(train::read_model(tiny.settings, 0), tiny.task.program());
+  const auto result = evaluate_boards(model, tiny.task, tiny.config, tiny.instances, torch::kCPU, {});
+  EXPECT_EQ(result["boards"], 12);
+  EXPECT_TRUE(result["clue_accuracy"].is_null());
+  EXPECT_FALSE(result.contains("perceived_clues"));
+  for (const char* method : {"raw", "refined", "greedy", "map"}) {
+    for (const char* column : {"cell", "board", "csr", "vcsr"}) {
+      EXPECT_TRUE(result["given_clues"][method].contains(column)) << method << ' ' << column;
+    }
+  }
+  EXPECT_EQ(result["given_clues"]["map"]["board"], 1.0);
+  EXPECT_LT(result["given_clues"]["raw"]["board"].get<double>(), 1.0);
+}
+
+TEST(Complete, ClingoFillsInWhatTheCluesLeaveOpen) {
+  const Tiny tiny;
+  std::vector<std::vector<std::string>> clues;
+  std::vector<std::string> atoms;
+  const Answers right = tiny.answers();
+  for (const auto& position : tiny.task.program().positions)
+    atoms.insert(atoms.end(), position.atoms.begin(), position.atoms.end());
+  for (std::int64_t n = 0; n < 2; ++n) {
+    clues.emplace_back();
+    for (std::int64_t i = 0; i < 16; ++i) {
+      if (!tiny.instances.evidence[n][i].item<bool>()) continue;
+      const auto symbol = static_cast<std::size_t>(
+          right.assignments[static_cast<std::size_t>(n)][static_cast<std::size_t>(i)]);
+      clues.back().push_back(tiny.task.program().positions[static_cast<std::size_t>(i)].atoms[symbol]);
+    }
+  }
+  clues.push_back({"cell(1,1,1)", "cell(1,2,1)"});
+  verify::VerifyOptions options;
+  options.constants = tiny.config.program.constants;
+  const auto completed = verify::complete({tiny.config.program.file}, clues, atoms, options);
+  ASSERT_EQ(completed.size(), 3U);
+  if (!completed[0]) GTEST_SKIP() << "no clingo here";
+  const auto chosen = verify::chosen_atoms(tiny.task.program(), right.assignments[0]).chosen;
+  for (const std::string& atom : chosen) {
+    EXPECT_NE(std::find(completed[0]->begin(), completed[0]->end(), atom), completed[0]->end()) << atom;
+  }
+  EXPECT_FALSE(completed[2]);
+}
+
+}  // namespace
+}  // namespace as2::eval

@@ -1,0 +1,69 @@
+// Whole runs on MNIST, on two cores: what the presets for the CPU reach, and in how long.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <iostream>
+
+#include "data/mnist.h"
+#include "eval/evaluate.h"
+#include "train/trainer.h"
+
+namespace as2::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool has_mnist() {
+  data::MnistOptions options;
+  options.fetch = false;
+  try {
+    data::find_mnist(options);
+    return true;
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
+// Trains, loads what was saved, and gives the task's own test figures.
+nlohmann::json trained(const std::string& task_name, const std::string& preset,
+                       const std::vector<std::string>& overrides, std::int64_t test_examples) {
+  at::set_num_threads(2);
+  const fs::path folder = fs::temp_directory_path() / ("as2-slow-" + task_name);
+  fs::remove_all(folder);
+  Settings settings = layered_settings(task_name, preset, overrides);
+  Config config = read_config(settings);
+  const Task task(config, {});
+  const nn::ModelOptions model = read_model(settings, static_cast<std::int64_t>(task.classes().size()));
+  settings.refuse_unused();
+  config.resolved = settings.resolved();
+  Trainer trainer(config, model, task, folder, torch::kCPU, {});
+  const TrainResult result = trainer.run();
+  const auto loaded = nn::load_model(result.model, task.program());
+  const Instances instances = task.instances(Part::kTest, test_examples);
+  nlohmann::json figures = config.data.source == "images"
+                               ? eval::evaluate_pictures(*loaded, task, instances, torch::kCPU, {})
+                               : eval::evaluate_tuples(*loaded, task, config, instances, torch::kCPU, {});
+  figures["seconds"] = result.seconds;
+  std::cout << task_name << ' ' << preset << ": " << figures.dump() << '\n';
+  fs::remove_all(folder);
+  return figures;
+}
+
+TEST(Slow, PerceptionReadsDigits) {
+  if (!has_mnist()) GTEST_SKIP() << "no MNIST here; as2 data mnist fetches it";
+  const nlohmann::json figures = trained("digits", "quick", {"train.time_budget=100"}, 10000);
+  EXPECT_GE(figures["digit_accuracy"].get<double>(), 0.985);
+  EXPECT_LT(figures["calibration_error"].get<double>(), 0.01);
+  EXPECT_LT(figures["seconds"].get<double>(), 120);
+}
+
+TEST(Slow, SumsAloneTeachTheDigits) {
+  if (!has_mnist()) GTEST_SKIP() << "no MNIST here; as2 data mnist fetches it";
+  const nlohmann::json figures = trained("addition", "one-epoch", {"train.time_budget=120"}, 5000);
+  EXPECT_EQ(figures["supervision"], "sum");
+  EXPECT_GT(figures["sum_accuracy"].get<double>(), 0.90);
+  EXPECT_LT(figures["seconds"].get<double>(), 180);
+}
+
+}  // namespace
+}  // namespace as2::train
