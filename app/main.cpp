@@ -9,9 +9,12 @@ int main(int argc, char** argv) {
       {"check", "Compiles a program and shows its positions, families and groups", declare_check},
       {"data", "Fetches and checks MNIST, generates boards and tuples, renders images", declare_data},
       {"decode", "An assignment that satisfies the program, from beliefs", declare_decode},
+      {"solve", "Pictures of boards in, solved boards out", nullptr},
       {"tp", "Image, residual, loss and gradient of soft T_P at given beliefs", nullptr},
       {"verify", "Asks clingo whether assignments are answer sets, and names what they violate",
        declare_verify},
+      {"demo", "The main job on shipped weights: boards solved and shown, the paper's tables beside ours",
+       nullptr},
       {"eval", "The paper's tables, measured with a trained model", nullptr},
       {"train", "Trains a task's networks", nullptr},
   };

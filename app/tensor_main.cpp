@@ -7,7 +7,10 @@ int main(int argc, char** argv) {
   using namespace as2::cli;
   const std::vector<Verb> verbs = {
       {"bench", "Performance figures, as ratios in one run", declare_bench},
+      {"solve", "Pictures of boards in, solved boards out", declare_solve},
       {"tp", "Image, residual, loss and gradient of soft T_P at given beliefs", declare_tp},
+      {"demo", "The main job on shipped weights: boards solved and shown, the paper's tables beside ours",
+       declare_demo},
       {"eval", "The paper's tables, measured with a trained model", declare_eval},
       {"train", "Trains a task's networks", declare_train},
   };

@@ -351,4 +351,34 @@ std::vector<BeliefsEntry> read_beliefs(const std::string& path, const compile::C
   return entries;
 }
 
+nlohmann::ordered_json groups_json(const compile::ConstraintProgram& program,
+                                   const std::vector<int>& groups) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const int g : groups) {
+    const compile::Group& group = program.groups[g];
+    const compile::Family& family = program.families[group.family];
+    nlohmann::ordered_json positions = nlohmann::ordered_json::array();
+    for (const int i : group.positions) positions.push_back(program.positions[i].name);
+    list.push_back({{"family", family.name},
+                    {"file", family.location.file},
+                    {"line", family.location.line},
+                    {"positions", std::move(positions)}});
+  }
+  return list;
+}
+
+nlohmann::ordered_json changes_json(const compile::ConstraintProgram& program,
+                                    const std::vector<decode::Change>& changes) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const decode::Change& change : changes) {
+    const compile::Position& position = program.positions[change.position];
+    list.push_back({{"position", position.name},
+                    {"read", position.symbols[change.read]},
+                    {"decoded", position.symbols[change.decoded]},
+                    {"p_read", change.p_read},
+                    {"p_decoded", change.p_decoded}});
+  }
+  return list;
+}
+
 }  // namespace as2::cli

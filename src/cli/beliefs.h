@@ -34,6 +34,12 @@ compile::Assignment parse_assignment(const Document& document, const compile::Co
 nlohmann::ordered_json assignment_json(const compile::ConstraintProgram& program,
                                        const compile::Assignment& assignment);
 
+// What `--explain` prints: [{family, file, line, positions}] and [{position, read, decoded, p_read,
+// p_decoded}].
+nlohmann::ordered_json groups_json(const compile::ConstraintProgram& program, const std::vector<int>& groups);
+nlohmann::ordered_json changes_json(const compile::ConstraintProgram& program,
+                                    const std::vector<decode::Change>& changes);
+
 // One document of a beliefs file, read: `error` is empty, or says why `beliefs` is.
 struct BeliefsEntry {
   decode::Beliefs beliefs;

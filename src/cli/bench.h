@@ -15,6 +15,7 @@ struct BenchSubject {
 };
 
 nlohmann::ordered_json bench_decode();  // bench_decode.cpp
+nlohmann::ordered_json bench_solve();   // bench_solve.cpp
 nlohmann::ordered_json bench_tp();      // bench_tp.cpp
 
 // One figure of a subject's table. `target` says in words what is asked, empty: nothing.

@@ -139,35 +139,12 @@ Json model_json(const ConstraintProgram& program, const decode::Model& model) {
   return json;
 }
 
-Json groups_json(const ConstraintProgram& program, const std::vector<int>& groups) {
-  Json list = Json::array();
-  for (const int g : groups) {
-    const compile::Group& group = program.groups[g];
-    const compile::Family& family = program.families[group.family];
-    Json positions = Json::array();
-    for (const int i : group.positions) positions.push_back(program.positions[i].name);
-    list.push_back({{"family", family.name},
-                    {"file", family.location.file},
-                    {"line", family.location.line},
-                    {"positions", std::move(positions)}});
-  }
-  return list;
-}
-
 void add_explanation(const ConstraintProgram& program, const decode::Beliefs& beliefs, const Decoded& decoded,
                      Json& json) {
   const bool solved = !decoded.models.empty();
   const decode::Explanation explanation =
       decode::explain(program, beliefs, solved ? decoded.models.front().assignment : compile::Assignment{});
-  json["changed"] = Json::array();
-  for (const decode::Change& change : explanation.changed) {
-    const compile::Position& position = program.positions[change.position];
-    json["changed"].push_back({{"position", position.name},
-                               {"read", position.symbols[change.read]},
-                               {"decoded", position.symbols[change.decoded]},
-                               {"p_read", change.p_read},
-                               {"p_decoded", change.p_decoded}});
-  }
+  json["changed"] = changes_json(program, explanation.changed);
   const bool refuted = decoded.status == decode::Status::kUnsatisfiable;
   json["conflicts"] = groups_json(program, refuted ? decoded.conflict.groups : explanation.broken_groups);
   if (!refuted) return;

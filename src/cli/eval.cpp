@@ -7,11 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include "as2/error.h"
-#include "as2/resources.h"
 #include "cli/device.h"
 #include "cli/verbs.h"
 #include "data/board_list.h"
 #include "eval/evaluate.h"
+#include "eval/trained.h"
 
 namespace as2::cli {
 namespace {
@@ -82,32 +82,22 @@ void print_table(const json& result) {
 
 int evaluate(const EvalArguments& a) {
   const std::filesystem::path file =
-      a.model.empty() ? shipped_file("models/" + a.task + ".safetensors") : std::filesystem::path(a.model);
-  const json card = nn::read_card(file);
-  if (!card.contains("config") || !card["config"].is_string()) {
-    throw InputError({nn::card_path(file).string()}, "has no 'config'",
-                     {"evaluate a model that as2 train wrote"});
-  }
-  train::Settings settings;
-  settings.add_text(card["config"].get<std::string>(), nn::card_path(file).string());
-  for (const std::string& setting : a.settings) settings.add_override(setting);
+      a.model.empty() ? eval::default_model(a.task) : std::filesystem::path(a.model);
+  std::vector<std::string> settings = a.settings;
   if (!a.clues.empty()) {
     const auto [low, high] = parse_range(a.clues);
-    settings.set("data.min_clues", low);
-    settings.set("data.max_clues", high);
-  }
-  const train::Config config = train::read_config(settings);
-  if (config.task != a.task) {
-    throw InputError({file.string()},
-                     "is a model of the task '" + config.task + "', not of '" + a.task + "'");
+    settings.push_back("data.min_clues=" + std::to_string(low));
+    settings.push_back("data.max_clues=" + std::to_string(high));
   }
   train::TaskOptions task_options;
   task_options.data_dir = a.data_dir;
   eval::EvaluateOptions options;
   if (!a.quiet)
     options.report = task_options.report = [](const std::string& text) { std::cerr << text << '\n'; };
-  const train::Task task(config, task_options);
-  const std::shared_ptr<nn::Model> model = nn::load_model(file, task.program());
+  const eval::Trained trained = eval::load_trained(file, a.task, settings, task_options);
+  const train::Config& config = trained.config;
+  const train::Task& task = *trained.task;
+  nn::Model& model = *trained.model;
   options.refine_steps = a.refine;
   options.certify = !a.no_clingo;
   options.pipeline = a.pipeline || config.preset == "pipeline";
@@ -117,18 +107,18 @@ int evaluate(const EvalArguments& a) {
   if (config.data.source == "boards") {
     const train::Instances instances =
         a.boards.empty() ? task.instances(train::Part::kTest, a.count) : listed_boards(a, task);
-    result = eval::evaluate_boards(*model, task, config, instances, device, options);
+    result = eval::evaluate_boards(model, task, config, instances, device, options);
   } else if (config.data.source == "images") {
     result = eval::evaluate_pictures(
-        *model, task, task.instances(train::Part::kTest, a.count > 0 ? a.count : 1 << 30), device, options);
+        model, task, task.instances(train::Part::kTest, a.count > 0 ? a.count : 1 << 30), device, options);
   } else if (config.data.source == "tuples") {
     const train::Instances instances = a.boards.empty() ? task.instances(train::Part::kTest, a.count)
                                                         : task.read_tuples(a.boards, train::Part::kTest);
-    result = eval::evaluate_tuples(*model, task, config, instances, device, options);
+    result = eval::evaluate_tuples(model, task, config, instances, device, options);
   } else {
     const train::Instances instances =
         a.boards.empty() ? task.instances(train::Part::kValidation, a.count) : task.read_instances(a.boards);
-    result = eval::evaluate_boards(*model, task, config, instances, device, options);
+    result = eval::evaluate_boards(model, task, config, instances, device, options);
   }
   result["task"] = config.task;
   result["preset"] = config.preset;

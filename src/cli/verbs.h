@@ -9,8 +9,10 @@ Action declare_bench(CLI::App& command);
 Action declare_check(CLI::App& command);
 Action declare_data(CLI::App& command);
 Action declare_decode(CLI::App& command);
+Action declare_solve(CLI::App& command);
 Action declare_tp(CLI::App& command);
 Action declare_verify(CLI::App& command);
+Action declare_demo(CLI::App& command);
 Action declare_eval(CLI::App& command);
 Action declare_train(CLI::App& command);
 

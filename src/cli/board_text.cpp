@@ -1,0 +1,208 @@
+#include "cli/board_text.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <set>
+#include <sstream>
+
+#include "cli/beliefs.h"
+
+namespace as2::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using eval::BoardAnswer;
+using eval::BoardSolver;
+
+constexpr const char *kBold = "\033[1m", *kDim = "\033[36m", *kAlarm = "\033[31m", *kPlain = "\033[0m";
+
+int side_of(const BoardSolver& solver) {
+  return static_cast<int>(std::lround(std::sqrt(static_cast<double>(solver.program().positions.size()))));
+}
+
+std::string place(const BoardSolver& solver, int position) {
+  const int side = side_of(solver);
+  return "row " + std::to_string(position / side + 1) + ", column " + std::to_string(position % side + 1);
+}
+
+// A share that never rounds to certainty.
+std::string share(double p) {
+  std::ostringstream out;
+  if (p > 0.9999) {
+    out << "> 0.9999";
+  } else if (p < 0.0001) {
+    out << "< 0.0001";
+  } else {
+    out.precision(p < 0.1 ? 2 : 3);
+    out << p;
+  }
+  return out.str();
+}
+
+const std::string& symbol(const BoardSolver& solver, int position, int index) {
+  return solver.program().positions[position].symbols[index];
+}
+
+std::string joined(const std::set<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+// One row of a board: `cell(position)` gives two columns of text, colours apart.
+template <class Cell>
+std::string row_text(int row, int side, const Cell& cell) {
+  const int box = static_cast<int>(std::lround(std::sqrt(side)));
+  std::string text;
+  for (int column = 0; column < side; ++column) {
+    if (column > 0 && column % box == 0) text += "| ";
+    text += cell(row * side + column);
+  }
+  return text;
+}
+
+void append_boards(const BoardSolver& solver, const BoardAnswer& answer, const BoardTextOptions& options,
+                   std::ostream& out) {
+  const int side = side_of(solver), box = static_cast<int>(std::lround(std::sqrt(side)));
+  const std::set<int> clues(answer.clues.begin(), answer.clues.end());
+  const auto cell = [&](const std::string& digit, char mark, const char* colour) {
+    const std::string text = digit + mark;
+    return options.colour && *colour ? colour + text + kPlain : text;
+  };
+  const auto read = [&](int i) {
+    if (clues.count(i) == 0) return cell(".", ' ', "");
+    const int at = solver.read_at(answer, i);
+    const bool sure = solver.belief(answer.beliefs, i, at) >= options.threshold;
+    return cell(symbol(solver, i, at), sure ? ' ' : '?', sure ? kBold : kAlarm);
+  };
+  const auto solved = [&](int i) {
+    const int at = answer.assignment()[i];
+    if (clues.count(i) == 0) return cell(symbol(solver, i, at), ' ', kDim);
+    const bool kept = at == solver.read_at(answer, i);
+    return cell(symbol(solver, i, at), kept ? ' ' : '*', kept ? kBold : kAlarm);
+  };
+  std::string rule;
+  for (int k = 0; k < box; ++k) rule += std::string(k == 0 ? "" : "+-") + std::string(2 * box, '-');
+  const std::string heading = "read";
+  out << "  " << heading << std::string(rule.size() + 4 - heading.size(), ' ') << "answer\n";
+  for (int row = 0; row < side; ++row) {
+    if (row > 0 && row % box == 0) out << "  " << rule << "    " << rule << '\n';
+    out << "  " << row_text(row, side, read) << "    " << row_text(row, side, solved) << '\n';
+  }
+}
+
+std::set<std::string> families_at(const BoardSolver& solver, const std::vector<int>& groups, int position) {
+  std::set<std::string> names;
+  for (const int g : groups) {
+    const compile::Group& group = solver.program().groups[g];
+    if (std::find(group.positions.begin(), group.positions.end(), position) != group.positions.end())
+      names.insert(solver.program().families[group.family].name);
+  }
+  return names;
+}
+
+}  // namespace
+
+bool colour_wanted() {
+  const char* refused = std::getenv("NO_COLOR");
+  return isatty(STDOUT_FILENO) && (refused == nullptr || *refused == '\0');
+}
+
+std::string board_text(const BoardSolver& solver, const BoardAnswer& answer,
+                       const BoardTextOptions& options) {
+  std::ostringstream out;
+  append_boards(solver, answer, options, out);
+  for (const int clue : answer.clues) {
+    const int read = solver.read_at(answer, clue);
+    const double p = solver.belief(answer.beliefs, clue, read);
+    if (p < options.threshold) {
+      out << "  ? unsure: " << place(solver, clue) << " read " << symbol(solver, clue, read)
+          << " (p = " << share(p) << ")\n";
+    }
+  }
+  const auto& broken = answer.explanation.broken_groups;
+  for (const decode::Change& change : answer.explanation.changed) {
+    const auto families = families_at(solver, broken, change.position);
+    const std::string read = symbol(solver, change.position, change.read);
+    out << "  * corrected: " << place(solver, change.position) << " read " << read
+        << " (p = " << share(change.p_read) << "), is " << symbol(solver, change.position, change.decoded)
+        << " (p = " << share(change.p_decoded) << "): "
+        << (families.empty() ? "with " + read + " there is no solution"
+                             : read + " breaks the rules for " + joined(families))
+        << '\n';
+  }
+  if (options.explain) {
+    for (const int g : solver.conflict(answer)) {
+      const compile::Group& group = solver.program().groups[g];
+      const compile::Family& family = solver.program().families[group.family];
+      out << "    the reading conflicts with " << family.name << " (" << family.location.file << ":"
+          << family.location.line << "):";
+      for (const int i : group.positions) out << ' ' << solver.program().positions[i].name;
+      out << '\n';
+    }
+  }
+  if (!answer.unique) {
+    out << "  whether the answer is unique was not settled in time\n";
+  } else if (!*answer.unique) {
+    out << "  NOT unique: the clues allow other solutions as well\n";
+  } else if (!answer.margin) {
+    out << "  the answer is unique, and no other reading has one\n";
+  } else {
+    out << "  the answer is unique; the next best reading is e^" << std::fixed;
+    out.precision(1);
+    out << *answer.margin << " times less likely\n";
+  }
+  if (answer.decoded.status == decode::Status::kSatisfied)
+    out << "  a better answer was not ruled out in time\n";
+  return out.str();
+}
+
+Json board_json(const BoardSolver& solver, const BoardAnswer& answer, bool explain) {
+  const compile::ConstraintProgram& program = solver.program();
+  const bool solved = answer.completable;
+  const bool refuted = !solved && !answer.decoded.models.empty();
+  Json json{{"status", refuted ? "unsatisfiable" : decode::name_of(answer.decoded.status)},
+            {"assignment", nullptr},
+            {"confidence", nullptr},
+            {"read", Json::object()}};
+  for (const int clue : answer.clues) {
+    json["read"][program.positions[clue].name] = symbol(solver, clue, solver.read_at(answer, clue));
+  }
+  if (solved) {
+    json["assignment"] = assignment_json(program, answer.assignment());
+    json["confidence"] = Json::object();
+    for (std::size_t i = 0; i < program.positions.size(); ++i) {
+      const int position = static_cast<int>(i);
+      json["confidence"][program.positions[i].name] =
+          solver.confidence(answer, position, answer.assignment()[i]);
+    }
+  }
+  json["changed"] = changes_json(program, answer.explanation.changed);
+  json["unique"] = solved && answer.unique ? Json(*answer.unique) : Json(nullptr);
+  json["margin"] = solved && answer.margin ? Json(*answer.margin) : Json(nullptr);
+  if (explain) json["conflicts"] = groups_json(program, solver.conflict(answer));
+  return json;
+}
+
+std::string no_completion(const BoardSolver& solver, const BoardAnswer& answer) {
+  std::string text = "no valid completion of what was read";
+  if (answer.decoded.models.empty()) return text;
+  std::set<std::string> families;
+  for (const int g : answer.explanation.broken_groups)
+    families.insert(solver.program().families[solver.program().groups[g].family].name);
+  if (!families.empty()) text += ", which breaks the rules for " + joined(families);
+  text += "; the nearest board that has one would need";
+  std::string separator = " ";
+  for (const decode::Change& change : answer.explanation.changed) {
+    text += separator + symbol(solver, change.position, change.decoded) + " (p = " + share(change.p_decoded) +
+            ") in " + place(solver, change.position) + ", read " +
+            symbol(solver, change.position, change.read) + " (p = " + share(change.p_read) + ")";
+    separator = "; ";
+  }
+  return text;
+}
+
+}  // namespace as2::cli

@@ -1,0 +1,32 @@
+// Solved boards as text: for people, and the JSON document of an image.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "eval/board_solver.h"
+
+namespace as2::cli {
+
+struct BoardTextOptions {
+  double threshold = 0.9;  // readings less sure than this are listed
+  bool explain = false;    // also the groups that the reading breaks
+  bool colour = false;
+};
+
+// Colours are for a terminal whose user has not set NO_COLOR.
+bool colour_wanted();
+
+// The reading and the answer side by side, then what was unsure, what the rules corrected, and whether the
+// answer is the only one.
+std::string board_text(const eval::BoardSolver& solver, const eval::BoardAnswer& answer,
+                       const BoardTextOptions& options);
+
+// {status, assignment, confidence, read, changed, unique, margin}; with `explain` also conflicts.
+nlohmann::ordered_json board_json(const eval::BoardSolver& solver, const eval::BoardAnswer& answer,
+                                  bool explain);
+
+// Why what was read has no completion, in one line, with the nearest answer's changes.
+std::string no_completion(const eval::BoardSolver& solver, const eval::BoardAnswer& answer);
+
+}  // namespace as2::cli

@@ -1,0 +1,222 @@
+// as2 solve: pictures of boards in, solved boards out.
+#include <ATen/Parallel.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "as2/error.h"
+#include "cli/board_text.h"
+#include "cli/verbs.h"
+#include "data/image.h"
+#include "eval/trained.h"
+
+namespace as2::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kBoardsAtOnce = 100;
+
+struct Arguments {
+  std::vector<std::string> images;
+  std::string model, out, debug_dir;
+  double threshold = 0.9;
+  int box = 3;
+  bool explain = false, json = false, verbose = false;
+};
+
+struct Picture {
+  data::Image image;
+  data::BoardReading reading;
+  data::DebugPictures debug;
+  std::string error;
+};
+
+Picture read_picture(const std::string& path, const Arguments& arguments) {
+  Picture picture;
+  try {
+    picture.image = data::read_image(path);
+    picture.reading = data::read_board(picture.image, path, arguments.box,
+                                       arguments.debug_dir.empty() ? nullptr : &picture.debug);
+  } catch (const InputError& error) {
+    picture.error = error.what();
+  }
+  return picture;
+}
+
+// Where the answer to an image is drawn: `--out` itself, or a file of the image's name in that folder.
+fs::path drawn_path(const std::string& image, const Arguments& arguments) {
+  if (arguments.images.size() == 1 && !fs::is_directory(arguments.out)) return arguments.out;
+  return fs::path(arguments.out) / fs::path(image).filename().replace_extension(".png");
+}
+
+// Several images whose answers would have the same name, found before the work.
+void check_names(const Arguments& arguments) {
+  if (arguments.out.empty() && arguments.debug_dir.empty()) return;
+  std::set<std::string> names;
+  for (const std::string& image : arguments.images) {
+    if (!names.insert(fs::path(image).stem().string()).second)
+      throw UsageError("two images are named " + fs::path(image).stem().string() +
+                       ": their pictures would overwrite one another; solve them one at a time");
+  }
+}
+
+void write_debug(const std::string& image, const Picture& picture, const Arguments& arguments) {
+  if (arguments.debug_dir.empty()) return;
+  fs::create_directories(arguments.debug_dir);
+  const std::string stem = fs::path(image).stem().string();
+  for (const auto& [step, shown] : picture.debug)
+    data::write_png((fs::path(arguments.debug_dir) / (stem + "-" + step + ".png")).string(), shown);
+}
+
+class Solving {
+ public:
+  explicit Solving(const Arguments& arguments)
+      : arguments_(arguments),
+        solver_(arguments.model.empty() ? eval::default_model("sudoku") : fs::path(arguments.model),
+                arguments.box) {}
+
+  int run() {
+    const auto& images = arguments_.images;
+    if (!arguments_.out.empty() && images.size() > 1) fs::create_directories(arguments_.out);
+    // One board is solved before two threads have found together.
+    at::set_num_threads(static_cast<int>(std::min<std::size_t>(images.size(), at::get_num_threads())));
+    const auto start = Clock::now();
+    for (std::size_t first = 0; first < images.size(); first += kBoardsAtOnce)
+      solve_some(first, std::min(images.size(), first + kBoardsAtOnce));
+    if (arguments_.verbose) report(std::chrono::duration<double>(Clock::now() - start).count());
+    return failed_ ? kInputAtFault : kDone;
+  }
+
+ private:
+  void solve_some(std::size_t first, std::size_t last) {
+    const auto start = Clock::now();
+    std::vector<Picture> pictures(last - first);
+    at::parallel_for(0, static_cast<std::int64_t>(pictures.size()), 1,
+                     [&](std::int64_t begin, std::int64_t end) {
+                       for (std::int64_t n = begin; n < end; ++n) {
+                         const auto k = static_cast<std::size_t>(n);
+                         pictures[k] = read_picture(arguments_.images[first + k], arguments_);
+                       }
+                     });
+    reading_seconds_ += std::chrono::duration<double>(Clock::now() - start).count();
+    std::vector<data::BoardReading> boards;
+    for (const Picture& picture : pictures) {
+      if (picture.error.empty()) boards.push_back(picture.reading);
+    }
+    const std::vector<eval::BoardAnswer> answers = solver_.solve(boards, &times_);
+    std::size_t next = 0;
+    for (std::size_t k = 0; k < pictures.size(); ++k) {
+      const std::string& image = arguments_.images[first + k];
+      write_debug(image, pictures[k], arguments_);
+      if (!pictures[k].error.empty()) {
+        fail(image, pictures[k].error, Json::object());
+      } else {
+        show(image, pictures[k], answers[next++]);
+      }
+    }
+  }
+
+  void show(const std::string& image, const Picture& picture, const eval::BoardAnswer& answer) {
+    Json json = arguments_.json ? board_json(solver_, answer, arguments_.explain) : Json::object();
+    if (!answer.completable) {
+      const InputError error({image}, no_completion(solver_, answer), {"saw " + picture.reading.saw});
+      fail(image, error.what(), json);
+      return;
+    }
+    if (!arguments_.out.empty()) {
+      data::write_png(drawn_path(image, arguments_).string(),
+                      data::draw_answer(picture.image, picture.reading, solver_.digits(answer)));
+    }
+    if (arguments_.json) {
+      print(image, json);
+    } else {
+      std::cout << image << ": " << picture.reading.saw << '\n'
+                << board_text(solver_, answer, {arguments_.threshold, arguments_.explain, colour_wanted()})
+                << std::flush;
+    }
+  }
+
+  void fail(const std::string& image, const std::string& error, Json json) {
+    failed_ = true;
+    if (arguments_.json) {
+      json["error"] = error;
+      print(image, json);
+    } else {
+      std::cerr << error << '\n';
+    }
+  }
+
+  static void print(const std::string& image, const Json& answer) {
+    Json json{{"file", image}};
+    json.update(answer);
+    std::cout << json.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+  }
+
+  void report(double total) const {
+    const auto line = [&](const char* step, double seconds) {
+      std::fprintf(stderr, "%-11s %8.3f s %5.1f %%\n", step, seconds, 100 * seconds / total);
+    };
+    line("pictures", reading_seconds_);
+    line("perception", times_.perception);
+    line("reasoning", times_.reasoning);
+    line("decoding", times_.decoding);
+    std::fprintf(stderr, "%.1f boards a second\n", static_cast<double>(arguments_.images.size()) / total);
+  }
+
+  const Arguments& arguments_;
+  eval::BoardSolver solver_;
+  eval::SolveTimes times_;
+  double reading_seconds_ = 0;
+  bool failed_ = false;
+};
+
+}  // namespace
+
+Action declare_solve(CLI::App& command) {
+  auto arguments = std::make_shared<Arguments>();
+  command.add_option("images", arguments->images, "Pictures of boards: PNG, JPEG, BMP or PGM")
+      ->required()
+      ->type_name("IMAGE");
+  command.add_flag("--json", arguments->json, "One JSON document an image, one a line");
+  command.add_flag("--explain", arguments->explain, "Also which rules the reading conflicts with");
+  command
+      .add_option("--out", arguments->out,
+                  "Draws the answer into the picture and writes it here; a folder for several images")
+      ->type_name("PNG");
+  command.add_option("--model", arguments->model,
+                     "Weights (.safetensors, with the card beside it); default: the shipped ones");
+  command.add_option("--threshold", arguments->threshold, "Lists digits read with less confidence than this")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  command.add_option("--box", arguments->box, "Side of a box: 3 for 9x9 boards, 2 for 4x4")
+      ->check(CLI::Range(2, 3))
+      ->capture_default_str();
+  command.add_option("--debug-dir", arguments->debug_dir,
+                     "Writes what was seen in each picture there: ink, grid, cells");
+  command.add_flag("--verbose", arguments->verbose, "Boards a second, and what each step takes");
+  command.footer(
+      "Read are straight pictures cropped to one board with drawn lines, 200 to 4,000 pixels a side, dark "
+      "ink on\n"
+      "light paper or the reverse, and boards of 28-pixel cells without lines (`as2 data render`). The "
+      "answer\n"
+      "is the most probable reading that has a solution, so a misread digit is put right where the rules "
+      "show it.\n"
+      "In JSON `confidence` is perception's belief in a clue and the reasoner's in a filled cell, `margin` "
+      "the\n"
+      "difference in log p to the next best answer. A picture that cannot be solved gives an error in its "
+      "place,\n"
+      "and exit code 1 at the end.");
+  return [arguments] {
+    check_names(*arguments);
+    return Solving(*arguments).run();
+  };
+}
+
+}  // namespace as2::cli

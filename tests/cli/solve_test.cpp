@@ -1,0 +1,231 @@
+// `as2 solve` as a user runs it, on the weights that ship.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "data/board_image.h"
+#include "data/board_pictures.h"
+#include "data/mnist.h"
+#include "data/real_mnist.h"
+#include "data/render.h"
+#include "data/sudoku.h"
+#include "data/temporary.h"
+#include "files.h"
+#include "support/run_as2.h"
+
+namespace as2::cli {
+namespace {
+
+using data::Board;
+using data::Grid;
+using data::Image;
+using testing::Finished;
+using ::testing::HasSubstr;
+using Json = nlohmann::json;
+
+std::vector<Board> boards(int count, int clues, int box = 3) {
+  data::GenerateOptions options;
+  options.box = box;
+  options.min_clues = options.max_clues = clues;
+  options.seed = 77;
+  return data::generate(options, 0, static_cast<std::size_t>(count));
+}
+
+class SolveVerb : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    AS2_NEED_MNIST();
+    digits_ = &test::real_mnist().mnist->test;
+    by_label_ = data::indices_by_label(*digits_);
+  }
+
+  Finished run(const std::string& arguments) const {
+    return testing::run_as2(folder_.str(), "solve " + arguments);
+  }
+  std::string path(const std::string& name) const { return folder_ / name; }
+
+  // 28 pixels a cell, no lines.
+  void render(const std::string& name, const Grid& puzzle, std::uint64_t seed) {
+    data::Random random(seed);
+    data::write_png(path(name), data::render_board(data::choose_images(puzzle, by_label_, random), *digits_));
+  }
+  // Lines, dark ink on light paper.
+  Image drawn(const Grid& puzzle, const test::PictureOptions& options, std::uint64_t seed) {
+    data::Random random(seed);
+    const auto cells = data::choose_images(puzzle, by_label_, random);
+    const auto digit = [&](int cell) {
+      Image image;
+      if (puzzle[static_cast<std::size_t>(cell)] == 0) return image;
+      image = Image(data::kDigitSide, data::kDigitSide);
+      const std::uint8_t* pixels =
+          digits_->image(static_cast<std::size_t>(cells[static_cast<std::size_t>(cell)]));
+      std::copy(pixels, pixels + data::kDigitPixels, image.pixels.begin());
+      return image;
+    };
+    return test::picture_of(options, puzzle.size() == 81 ? 9 : 4, digit, seed);
+  }
+
+  static std::vector<Json> documents(const std::string& text) {
+    std::vector<Json> list;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) list.push_back(Json::parse(line));
+    return list;
+  }
+  // What a document says of every cell, in reading order.
+  static Grid grid_of(const Json& cells, int side = 9) {
+    Grid grid;
+    for (int row = 1; row <= side; ++row) {
+      for (int column = 1; column <= side; ++column) {
+        const std::string name = "cell(" + std::to_string(row) + "," + std::to_string(column) + ",_)";
+        grid.push_back(
+            cells.contains(name) ? static_cast<std::uint8_t>(std::stoi(cells[name].get<std::string>())) : 0);
+      }
+    }
+    return grid;
+  }
+
+  test::TemporaryFolder folder_;
+  const data::Digits* digits_ = nullptr;
+  std::vector<std::vector<std::uint32_t>> by_label_;
+};
+
+TEST_F(SolveVerb, ManyRenderedBoardsGiveOneDocumentEach) {
+  const auto puzzles = boards(10, 36);
+  std::string images;
+  for (std::size_t k = 0; k < puzzles.size(); ++k) {
+    render("b" + std::to_string(k) + ".png", puzzles[k].puzzle, k);
+    images += "b" + std::to_string(k) + ".png ";
+  }
+  const Finished finished = run(images + "--json --explain");
+  const auto list = documents(finished.out);
+  ASSERT_EQ(list.size(), puzzles.size()) << finished.err;
+  int solved = 0;
+  for (std::size_t k = 0; k < list.size(); ++k) {
+    const Json& board = list[k];
+    EXPECT_EQ(board["file"], "b" + std::to_string(k) + ".png");
+    if (board.contains("error")) continue;
+    EXPECT_EQ(board["status"], "optimal");
+    const Grid answer = grid_of(board["assignment"]), read = grid_of(board["read"]);
+    EXPECT_TRUE(data::is_solved(answer));
+    EXPECT_EQ(board["confidence"].size(), 81u);
+    solved += answer == puzzles[k].solution;
+    // Changed are exactly the clues that were read as something else, and only those conflict.
+    std::size_t differing = 0;
+    for (std::size_t cell = 0; cell < 81; ++cell) {
+      EXPECT_EQ(read[cell] != 0, puzzles[k].puzzle[cell] != 0);
+      differing += read[cell] != 0 && read[cell] != answer[cell];
+    }
+    EXPECT_EQ(board["changed"].size(), differing);
+    EXPECT_EQ(board["conflicts"].empty(), differing == 0);
+    for (const Json& change : board["changed"]) {
+      EXPECT_GT(change["p_read"].get<double>(), change["p_decoded"].get<double>());
+      EXPECT_EQ(change["decoded"], board["assignment"][change["position"].get<std::string>()]);
+    }
+    if (answer == puzzles[k].solution) {
+      EXPECT_EQ(board["unique"], true);
+      EXPECT_GT(board["margin"].get<double>(), 0);
+    }
+  }
+  EXPECT_GE(solved, 9);
+}
+
+TEST_F(SolveVerb, ADrawnBoardIsSolvedShownAndFilledIn) {
+  const Board board = boards(1, 36)[0];
+  const Image picture = drawn(board.puzzle, {}, 5);
+  data::write_png(path("drawn.png"), picture);
+  const Finished finished = run("drawn.png --out answer.png --debug-dir seen");
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("drawn.png: a grid with lines"));
+  EXPECT_THAT(finished.out, HasSubstr("36 of 81 cells filled"));
+  EXPECT_THAT(finished.out, HasSubstr("the answer is unique"));
+  EXPECT_EQ(finished.out.find('\033'), std::string::npos) << "colours belong on a terminal";
+  std::string last;  // the answer's last row
+  for (std::size_t cell = 72; cell < 81; ++cell) {
+    last += (cell % 9 == 3 || cell % 9 == 6 ? "| " : "") + std::to_string(board.solution[cell]) + " ";
+  }
+  EXPECT_THAT(finished.out, HasSubstr("    " + last + "\n"));
+  for (const char* step : {"picture", "grid", "cells"})
+    EXPECT_TRUE(std::filesystem::exists(path(std::string("seen/drawn-") + step + ".png"))) << step;
+  // Only blank cells are written into, and every one of them.
+  const Image answer = data::read_image(path("answer.png"));
+  ASSERT_EQ(answer.width, picture.width);
+  const data::BoardReading reading = data::read_board(answer, "answer.png");
+  const data::BoardReading before = data::read_board(picture, "drawn.png");
+  for (std::size_t cell = 0; cell < 81; ++cell) {
+    EXPECT_FALSE(reading.blank[cell]);
+    if (board.puzzle[cell] == 0) continue;
+    const data::CellPlace& at = before.places[cell];
+    EXPECT_EQ(data::crop(answer, at.x, at.y, at.width, at.height).pixels,
+              data::crop(picture, at.x, at.y, at.width, at.height).pixels);
+  }
+}
+
+TEST_F(SolveVerb, WhatCannotBeSolvedSaysSoInItsPlace) {
+  const Board board = boards(1, 45)[0];
+  render("good.png", board.puzzle, 1);
+  data::write_png(path("grey.png"), Image(300, 300, 128));
+  const std::string whole = read_file(path("good.png"));
+  write_file(path("cut.png"), whole.substr(0, whole.size() / 2));
+  // The same digit in three cells of a row that were clear before.
+  Grid wrong = board.puzzle;
+  for (std::size_t cell = 0, done = 0; cell < 9 && done < 3; ++cell) {
+    if (wrong[cell] == 0) continue;
+    wrong[cell] = 4;
+    ++done;
+  }
+  render("impossible.png", wrong, 1);
+  const Finished finished = run("grey.png cut.png impossible.png nowhere.png good.png --json");
+  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_EQ(finished.err, "");
+  const auto list = documents(finished.out);
+  ASSERT_EQ(list.size(), 5u) << finished.out;
+  EXPECT_THAT(list[0]["error"].get<std::string>(), HasSubstr("grey.png: error: unreadable"));
+  EXPECT_THAT(list[1]["error"].get<std::string>(), HasSubstr("cut.png"));
+  EXPECT_THAT(list[2]["error"].get<std::string>(), HasSubstr("no valid completion of what was read"));
+  EXPECT_THAT(list[2]["error"].get<std::string>(), HasSubstr("rows"));
+  EXPECT_EQ(list[2]["status"], "unsatisfiable");
+  EXPECT_TRUE(list[2]["assignment"].is_null());
+  EXPECT_THAT(list[3]["error"].get<std::string>(), HasSubstr("nowhere.png"));
+  EXPECT_EQ(grid_of(list[4]["assignment"]), board.solution);
+
+  const Finished alone = run("impossible.png");
+  EXPECT_EQ(alone.exit_code, 1);
+  EXPECT_EQ(alone.out, "");
+  EXPECT_THAT(alone.err, HasSubstr("45 of 81 cells filled"));
+}
+
+TEST_F(SolveVerb, SeveralSolutionsAreNotUnique) {
+  Grid puzzle = boards(1, 45)[0].puzzle;
+  for (std::size_t cell = 0; data::count_solutions(puzzle) == 1; ++cell) puzzle[cell] = 0;
+  render("open.png", puzzle, 3);
+  const Finished finished = run("open.png --json");
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  const Json board = Json::parse(finished.out);
+  EXPECT_EQ(board["unique"], false);
+  EXPECT_NEAR(board["margin"].get<double>(), 0, 1e-9);
+}
+
+TEST_F(SolveVerb, SmallBoards) {
+  const Board board = boards(1, 7, 2)[0];
+  test::PictureOptions options;
+  options.dark_ink = false;
+  options.size = 300;
+  data::write_png(path("small.png"), drawn(board.puzzle, options, 2));
+  const Finished finished = run("small.png --box 2 --json");
+  ASSERT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+  EXPECT_EQ(grid_of(Json::parse(finished.out)["assignment"], 4), board.solution);
+}
+
+TEST_F(SolveVerb, MistakesInUse) {
+  EXPECT_EQ(run("").exit_code, 2);
+  EXPECT_EQ(run("a.png --threshold 2").exit_code, 2);
+  EXPECT_EQ(run("x/a.png y/a.png --out folder").exit_code, 2);
+  const Finished none = run("a.png --model none.safetensors");
+  EXPECT_EQ(none.exit_code, 1);
+  EXPECT_THAT(none.err, HasSubstr("none.json: error: cannot be opened"));
+}
+
+}  // namespace
+}  // namespace as2::cli
