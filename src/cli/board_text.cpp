@@ -28,16 +28,16 @@ std::string place(const BoardSolver& solver, int position) {
   return "row " + std::to_string(position / side + 1) + ", column " + std::to_string(position % side + 1);
 }
 
-// A share that never rounds to certainty.
-std::string share(double p) {
+// `p = 0.81`, never rounded to certainty.
+std::string probability(double p) {
   std::ostringstream out;
+  out.precision(p < 0.1 ? 2 : 3);
   if (p > 0.9999) {
-    out << "> 0.9999";
+    out << "p > 0.9999";
   } else if (p < 0.0001) {
-    out << "< 0.0001";
+    out << "p < 0.0001";
   } else {
-    out.precision(p < 0.1 ? 2 : 3);
-    out << p;
+    out << "p = " << p;
   }
   return out.str();
 }
@@ -119,17 +119,17 @@ std::string board_text(const BoardSolver& solver, const BoardAnswer& answer,
     const int read = solver.read_at(answer, clue);
     const double p = solver.belief(answer.beliefs, clue, read);
     if (p < options.threshold) {
-      out << "  ? unsure: " << place(solver, clue) << " read " << symbol(solver, clue, read)
-          << " (p = " << share(p) << ")\n";
+      out << "  ? unsure: " << place(solver, clue) << " read " << symbol(solver, clue, read) << " ("
+          << probability(p) << ")\n";
     }
   }
   const auto& broken = answer.explanation.broken_groups;
   for (const decode::Change& change : answer.explanation.changed) {
     const auto families = families_at(solver, broken, change.position);
     const std::string read = symbol(solver, change.position, change.read);
-    out << "  * corrected: " << place(solver, change.position) << " read " << read
-        << " (p = " << share(change.p_read) << "), is " << symbol(solver, change.position, change.decoded)
-        << " (p = " << share(change.p_decoded) << "): "
+    out << "  * corrected: " << place(solver, change.position) << " read " << read << " ("
+        << probability(change.p_read) << "), is " << symbol(solver, change.position, change.decoded) << " ("
+        << probability(change.p_decoded) << "): "
         << (families.empty() ? "with " + read + " there is no solution"
                              : read + " breaks the rules for " + joined(families))
         << '\n';
@@ -197,9 +197,9 @@ std::string no_completion(const BoardSolver& solver, const BoardAnswer& answer) 
   text += "; the nearest board that has one would need";
   std::string separator = " ";
   for (const decode::Change& change : answer.explanation.changed) {
-    text += separator + symbol(solver, change.position, change.decoded) + " (p = " + share(change.p_decoded) +
-            ") in " + place(solver, change.position) + ", read " +
-            symbol(solver, change.position, change.read) + " (p = " + share(change.p_read) + ")";
+    text += separator + symbol(solver, change.position, change.decoded) + " (" +
+            probability(change.p_decoded) + ") in " + place(solver, change.position) + ", read " +
+            symbol(solver, change.position, change.read) + " (" + probability(change.p_read) + ")";
     separator = "; ";
   }
   return text;
