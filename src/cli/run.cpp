@@ -18,6 +18,8 @@ namespace fs = std::filesystem;
 
 // The tensor program stands beside this one in a build tree, under libexec/as2 in an installed one.
 int hand_to_tensor_program(char** argv) {
+  // Threads that wait by spinning take each other's cores where others are busy too: five times the work.
+  setenv("OMP_WAIT_POLICY", "PASSIVE", /*overwrite=*/0);
   std::error_code ignored;
   const fs::path here = fs::read_symlink("/proc/self/exe", ignored).parent_path();
   for (const fs::path& candidate : {here / "as2-tensor", here / "../libexec/as2/as2-tensor"}) {

@@ -92,7 +92,7 @@ class SolveVerb : public ::testing::Test {
 };
 
 TEST_F(SolveVerb, ManyRenderedBoardsGiveOneDocumentEach) {
-  const auto puzzles = boards(10, 36);
+  const auto puzzles = boards(6, 36);
   std::string images;
   for (std::size_t k = 0; k < puzzles.size(); ++k) {
     render("b" + std::to_string(k) + ".png", puzzles[k].puzzle, k);
@@ -128,7 +128,7 @@ TEST_F(SolveVerb, ManyRenderedBoardsGiveOneDocumentEach) {
       EXPECT_GT(board["margin"].get<double>(), 0);
     }
   }
-  EXPECT_GE(solved, 9);
+  EXPECT_GE(solved, 5);
 }
 
 TEST_F(SolveVerb, ADrawnBoardIsSolvedShownAndFilledIn) {
@@ -185,15 +185,16 @@ TEST_F(SolveVerb, WhatCannotBeSolvedSaysSoInItsPlace) {
   EXPECT_THAT(list[1]["error"].get<std::string>(), HasSubstr("cut.png"));
   EXPECT_THAT(list[2]["error"].get<std::string>(), HasSubstr("no valid completion of what was read"));
   EXPECT_THAT(list[2]["error"].get<std::string>(), HasSubstr("rows"));
+  EXPECT_THAT(list[2]["error"].get<std::string>(), HasSubstr("45 of 81 cells filled"));
   EXPECT_EQ(list[2]["status"], "unsatisfiable");
   EXPECT_TRUE(list[2]["assignment"].is_null());
   EXPECT_THAT(list[3]["error"].get<std::string>(), HasSubstr("nowhere.png"));
   EXPECT_EQ(grid_of(list[4]["assignment"]), board.solution);
 
-  const Finished alone = run("impossible.png");
+  const Finished alone = run("grey.png");
   EXPECT_EQ(alone.exit_code, 1);
   EXPECT_EQ(alone.out, "");
-  EXPECT_THAT(alone.err, HasSubstr("45 of 81 cells filled"));
+  EXPECT_THAT(alone.err, HasSubstr("grey.png: error: unreadable: saw a picture of 300x300"));
 }
 
 TEST_F(SolveVerb, SeveralSolutionsAreNotUnique) {
