@@ -46,7 +46,7 @@ class BoardSolver {
 
   const compile::ConstraintProgram& program() const { return program_; }
   const train::ProgramConfig& program_config() const { return program_config_; }
-  // Answers in order, all boards through the networks at once. Adds to `times` where given.
+  // Answers in order. Adds to `times` where given.
   std::vector<BoardAnswer> solve(const std::vector<data::BoardReading>& boards, SolveTimes* times = nullptr);
 
   // The groups that the clues as read cannot all satisfy; empty where nothing was changed.
@@ -60,6 +60,7 @@ class BoardSolver {
   data::Grid digits(const BoardAnswer& answer) const;
 
  private:
+  std::vector<BoardAnswer> solve_together(const std::vector<data::BoardReading>& boards, SolveTimes* times);
   void look(const std::vector<data::BoardReading>& boards, std::vector<BoardAnswer>& answers);
   void reason(std::vector<BoardAnswer>& answers);
   void decode(BoardAnswer& answer) const;
