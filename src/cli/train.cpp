@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 struct TrainArguments {
-  std::string task, preset, device = "auto", out, resume, data_dir, seeds, perception;
+  std::string task, preset, device = "auto", out, resume, data_dir, seeds, perception, start;
   std::vector<std::string> settings;
   std::int64_t seed = 0;
   std::optional<double> time_budget, rate;
@@ -104,6 +104,8 @@ std::string command_line(const TrainArguments& a) {
   if (!a.preset.empty()) text += " --preset " + a.preset;
   text += " --seed " + std::to_string(a.seed);
   if (a.time_budget) text += " --time-budget " + json(*a.time_budget).dump();
+  if (!a.perception.empty()) text += " --perception " + a.perception;
+  if (!a.start.empty()) text += " --start " + a.start;
   for (const std::string& setting : a.settings) text += " --set " + setting;
   return text;
 }
@@ -118,6 +120,7 @@ json train_one(const TrainArguments& a, const Report& report) {
     if (a.batch) overrides.push_back("train.batch=" + std::to_string(*a.batch));
     if (!a.perception.empty())
       overrides.push_back("perception_from=\"" + fs::absolute(a.perception).string() + "\"");
+    if (!a.start.empty()) overrides.push_back("start_from=\"" + fs::absolute(a.start).string() + "\"");
     if (a.no_graph) overrides.emplace_back("train.graph=false");
     overrides.push_back("seed=" + std::to_string(a.seed));
     overrides.insert(overrides.end(), a.settings.begin(), a.settings.end());
@@ -125,6 +128,7 @@ json train_one(const TrainArguments& a, const Report& report) {
   } else {
     settings.add_file((fs::path(a.resume) / "config.toml").string());
     settings.set("perception_from", "");  // it is in the state
+    settings.set("start_from", "");
     for (const std::string& setting : a.settings) settings.add_override(setting);
   }
   train::Config config = train::read_config(settings);
@@ -136,6 +140,7 @@ json train_one(const TrainArguments& a, const Report& report) {
       train::read_model(settings, static_cast<std::int64_t>(task.classes().size()));
   settings.refuse_unused();
   settings.amend("perception_from", fs::path(config.perception_from).filename().string());
+  settings.amend("start_from", fs::path(config.start_from).filename().string());
   config.resolved = settings.resolved();
 
   const fs::path folder =
@@ -207,6 +212,7 @@ Action declare_train(CLI::App& command) {
   command.add_option("--epochs", a->epochs, "train.epochs");
   command.add_option("--batch", a->batch, "train.batch");
   command.add_option("--lr", a->rate, "train.rate");
+  command.add_option("--start", a->start, "a model file whose weights to start from");
   command.add_option("--perception", a->perception, "a model file whose perception to start from");
   command.add_option("--data-dir", a->data_dir,
                      "folder of MNIST's idx files; default: $AS2_DATA, the cache, the network");

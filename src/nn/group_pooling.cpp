@@ -41,6 +41,7 @@ struct GroupMax : torch::autograd::Function<GroupMax> {
 }  // namespace
 
 Tensor group_max(const Tensor& x, const Structure& structure) {
+  if (cuda_group_max_takes(x)) return cuda_group_max(x, structure);
   return GroupMax::apply(x, structure.group_members, structure.group_mask, structure.position_groups,
                          structure.position_groups_mask);
 }

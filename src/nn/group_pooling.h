@@ -11,4 +11,8 @@ namespace as2::nn {
 // Tied members share the gradient equally.
 torch::Tensor group_max(const torch::Tensor& x, const Structure& structure);
 
+// The same by the CUDA kernels, for tensors they take (none in a build without CUDA).
+bool cuda_group_max_takes(const torch::Tensor& x);
+torch::Tensor cuda_group_max(const torch::Tensor& x, const Structure& structure);
+
 }  // namespace as2::nn

@@ -161,6 +161,7 @@ Config read_config(Settings& s) {
   c.losses.every_pass = s.boolean("losses.every_pass", c.losses.every_pass);
   c.train = read_train(s);
   c.perception_from = resolved_path(s, "perception_from");
+  c.start_from = resolved_path(s, "start_from");
   return c;
 }
 

@@ -60,6 +60,9 @@ Trainer::Trainer(const Config& config, const nn::ModelOptions& model, const Task
       graph_(device, config.train.graph && hooks_.world == 1) {
   torch::manual_seed(config_.seed);
   model_ = std::make_shared<nn::Model>(model, task.program());
+  if (!config_.start_from.empty()) {
+    nn::unpack_module(*model_, data::read_safetensors(config_.start_from), config_.start_from);
+  }
   if (!config_.perception_from.empty()) {
     AS2_REQUIRE(!model_->perception.is_empty(), "perception_from needs a model with perception");
     nn::unpack_module(*model_->perception, data::read_safetensors(config_.perception_from),
