@@ -104,8 +104,8 @@ std::string command_line(const TrainArguments& a) {
   if (!a.preset.empty()) text += " --preset " + a.preset;
   text += " --seed " + std::to_string(a.seed);
   if (a.time_budget) text += " --time-budget " + json(*a.time_budget).dump();
-  if (!a.perception.empty()) text += " --perception " + a.perception;
-  if (!a.start.empty()) text += " --start " + a.start;
+  if (!a.perception.empty()) text += " --perception " + fs::path(a.perception).filename().string();
+  if (!a.start.empty()) text += " --start " + fs::path(a.start).filename().string();
   for (const std::string& setting : a.settings) text += " --set " + setting;
   return text;
 }

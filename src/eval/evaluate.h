@@ -13,11 +13,13 @@
 namespace as2::eval {
 
 struct EvaluateOptions {
-  int refine_steps = 10;     // K of Eq. 6
-  std::int64_t batch = 256;  // examples at once through the networks
-  bool certify = true;       // ask clingo as well (VCSR)
-  bool pipeline = false;     // also clingo completing the board from perception's argmax clues
-  std::uint64_t seed = 0;    // of the pictures drawn
+  int refine_steps = 10;  // K of Eq. 6
+  // Examples at once through the networks; larger ones spend their time on new pages on the CPU. The pictures
+  // drawn depend on it, so it is the same on every device.
+  std::int64_t batch = 32;
+  bool certify = true;     // ask clingo as well (VCSR)
+  bool pipeline = false;   // also clingo completing the board from perception's argmax clues
+  std::uint64_t seed = 0;  // of the pictures drawn
   std::function<void(const std::string&)> report;
 };
 

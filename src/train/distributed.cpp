@@ -102,8 +102,7 @@ struct Workers::Impl {
 
 Workers::Workers(const Launch& launch, torch::Device device)
     : launch_(launch), impl_(std::make_unique<Impl>()) {
-  if (launch.world > 1 || std::getenv("AS2_FORCE_DISTRIBUTED"))
-    impl_->group = connect(launch, device, impl_->backend);
+  if (launch.world > 1) impl_->group = connect(launch, device, impl_->backend);
 }
 
 Workers::~Workers() = default;
