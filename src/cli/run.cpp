@@ -72,6 +72,9 @@ int run(int argc, char** argv, const std::vector<Verb>& verbs, void (*declare_co
   } catch (const UsageError& error) {
     std::cerr << "error: " << error.what() << '\n';
     return kUsage;
+  } catch (const fs::filesystem_error& error) {
+    std::cerr << error.path1().string() << ": error: " << error.code().message() << '\n';
+    return kInputAtFault;
   } catch (const std::exception& error) {
     std::cerr
         << "internal error: " << error.what()

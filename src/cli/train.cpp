@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "as2/error.h"
 #include "cli/device.h"
@@ -25,9 +26,8 @@ using nlohmann::json;
 struct TrainArguments {
   std::string task, preset, device = "auto", out, resume, data_dir, seeds, perception, start;
   std::vector<std::string> settings;
-  std::int64_t seed = 0;
   std::optional<double> time_budget, rate;
-  std::optional<std::int64_t> epochs, batch;
+  std::optional<std::int64_t> seed, epochs, batch;
   bool quiet = false, as_json = false, no_graph = false;
 };
 
@@ -41,20 +41,23 @@ void on_interrupt(int) {
 
 // `0..2` or `0,3,7`.
 std::vector<std::int64_t> parse_seeds(const std::string& text) {
-  std::vector<std::int64_t> seeds;
-  try {
-    if (const std::size_t dots = text.find(".."); dots != std::string::npos) {
-      const std::int64_t first = std::stoll(text.substr(0, dots)), last = std::stoll(text.substr(dots + 2));
-      for (std::int64_t seed = first; seed <= last; ++seed) seeds.push_back(seed);
-    } else {
-      std::stringstream words(text);
-      for (std::string word; std::getline(words, word, ',');) seeds.push_back(std::stoll(word));
-    }
-  } catch (const std::logic_error&) {
-    seeds.clear();
-  }
-  if (seeds.empty())
+  const auto fail = [&] {
     throw UsageError("--seeds " + text + ": expected a range like 0..2 or a list like 0,3,7");
+  };
+  const auto number = [&](const std::string& word) -> std::int64_t {
+    if (word.empty() || word.size() > 9 || word.find_first_not_of("0123456789") != std::string::npos) fail();
+    return std::stoll(word);
+  };
+  std::vector<std::int64_t> seeds;
+  if (const std::size_t dots = text.find(".."); dots != std::string::npos) {
+    const std::int64_t first = number(text.substr(0, dots)), last = number(text.substr(dots + 2));
+    if (last - first >= 10000) fail();
+    for (std::int64_t seed = first; seed <= last; ++seed) seeds.push_back(seed);
+  } else {
+    std::stringstream words(text);
+    for (std::string word; std::getline(words, word, ',');) seeds.push_back(number(word));
+  }
+  if (seeds.empty()) fail();
   return seeds;
 }
 
@@ -92,7 +95,7 @@ class Report {
   }
 
   void say(const std::string& text) const {
-    if (!quiet_) std::cerr << text << '\n';
+    if (!quiet_) std::cerr << (terminal_ ? "\r\033[K" : "") << text << '\n';
   }
 
  private:
@@ -102,7 +105,7 @@ class Report {
 std::string command_line(const TrainArguments& a) {
   std::string text = "as2 train " + a.task;
   if (!a.preset.empty()) text += " --preset " + a.preset;
-  text += " --seed " + std::to_string(a.seed);
+  text += " --seed " + std::to_string(a.seed.value_or(0));
   if (a.time_budget) text += " --time-budget " + json(*a.time_budget).dump();
   if (!a.perception.empty()) text += " --perception " + fs::path(a.perception).filename().string();
   if (!a.start.empty()) text += " --start " + fs::path(a.start).filename().string();
@@ -110,28 +113,68 @@ std::string command_line(const TrainArguments& a) {
   return text;
 }
 
-json train_one(const TrainArguments& a, const Report& report) {
-  train::Settings settings;
-  if (a.resume.empty()) {
-    std::vector<std::string> overrides;
-    if (a.time_budget) overrides.push_back("train.time_budget=" + json(*a.time_budget).dump());
-    if (a.rate) overrides.push_back("train.rate=" + json(*a.rate).dump());
-    if (a.epochs) overrides.push_back("train.epochs=" + std::to_string(*a.epochs));
-    if (a.batch) overrides.push_back("train.batch=" + std::to_string(*a.batch));
-    if (!a.perception.empty())
-      overrides.push_back("perception_from=\"" + fs::absolute(a.perception).string() + "\"");
-    if (!a.start.empty()) overrides.push_back("start_from=\"" + fs::absolute(a.start).string() + "\"");
-    if (a.no_graph) overrides.emplace_back("train.graph=false");
-    overrides.push_back("seed=" + std::to_string(a.seed));
-    overrides.insert(overrides.end(), a.settings.begin(), a.settings.end());
-    settings = train::layered_settings(a.task, a.preset, overrides);
-  } else {
-    settings.add_file((fs::path(a.resume) / "config.toml").string());
-    settings.set("perception_from", "");  // it is in the state
-    settings.set("start_from", "");
-    for (const std::string& setting : a.settings) settings.add_override(setting);
+// What the command line sets, the flags before --set.
+std::vector<std::string> overrides_of(const TrainArguments& a) {
+  std::vector<std::string> overrides;
+  if (a.time_budget) overrides.push_back("train.time_budget=" + json(*a.time_budget).dump());
+  if (a.rate) overrides.push_back("train.rate=" + json(*a.rate).dump());
+  if (a.epochs) overrides.push_back("train.epochs=" + std::to_string(*a.epochs));
+  if (a.batch) overrides.push_back("train.batch=" + std::to_string(*a.batch));
+  if (!a.perception.empty())
+    overrides.push_back("perception_from=\"" + fs::absolute(a.perception).string() + "\"");
+  if (!a.start.empty()) overrides.push_back("start_from=\"" + fs::absolute(a.start).string() + "\"");
+  if (a.no_graph) overrides.emplace_back("train.graph=false");
+  if (a.seed) overrides.push_back("seed=" + std::to_string(*a.seed));
+  overrides.insert(overrides.end(), a.settings.begin(), a.settings.end());
+  return overrides;
+}
+
+// The settings of the run in a folder, with the command line's over them.
+train::Settings resumed_settings(const TrainArguments& a) {
+  const std::string file = (fs::path(a.resume) / "config.toml").string();
+  if (!fs::is_regular_file(file) || !fs::is_regular_file(fs::path(a.resume) / "state.safetensors")) {
+    throw InputError({a.resume}, "is not the folder of a run: it needs config.toml and state.safetensors",
+                     {"`as2 train TASK --out FOLDER` starts a run; its state is saved every minute and at "
+                      "the end"});
   }
+  train::Settings settings;
+  settings.add_file(file);
+  // Saying again what the run was started with is no mistake; saying something else is one.
+  const auto same = [&](const std::string& option, const std::string& said, const std::string& was) {
+    if (!said.empty() && said != was)
+      throw InputError({file}, "the run's " + option + " is " + was + ", not " + said,
+                       {"start a new run for another " + option});
+  };
+  same("task", fs::path(a.task).stem().string(), settings.text("name", ""));
+  same("preset", fs::path(a.preset).stem().string(), settings.text("preset", ""));
+  same("seed", a.seed ? std::to_string(*a.seed) : "",
+       std::to_string(settings.integer("seed", 0, 0, INT64_MAX)));
+  settings.set("perception_from", "");  // it is in the state
+  settings.set("start_from", "");
+  for (const std::string& setting : overrides_of(a)) settings.add_override(setting);
+  return settings;
+}
+
+// Said before the work, not after it.
+void require_folder(fs::path folder) {
+  folder = fs::absolute(folder);
+  std::error_code none;
+  while (!fs::exists(folder, none)) folder = folder.parent_path();
+  if (!fs::is_directory(folder) || access(folder.c_str(), W_OK) != 0)
+    throw InputError({folder.string()}, "the run's folder cannot be made here",
+                     {"give --out a folder that can be written to"});
+}
+
+json train_one(const TrainArguments& a, const Report& report) {
+  train::Settings settings =
+      a.resume.empty() ? train::layered_settings(a.task, a.preset, overrides_of(a)) : resumed_settings(a);
   train::Config config = train::read_config(settings);
+  const fs::path folder =
+      !a.resume.empty() ? fs::path(a.resume)
+      : !a.out.empty()
+          ? fs::path(a.out)
+          : fs::path("runs") / (config.task + "-" + config.preset + "-" + std::to_string(config.seed));
+  require_folder(folder);
   train::TaskOptions task_options;
   task_options.data_dir = a.data_dir;
   task_options.report = [&](const std::string& text) { report.say(text); };
@@ -143,25 +186,30 @@ json train_one(const TrainArguments& a, const Report& report) {
   settings.amend("start_from", fs::path(config.start_from).filename().string());
   config.resolved = settings.resolved();
 
-  const fs::path folder =
-      !a.resume.empty() ? fs::path(a.resume)
-      : !a.out.empty()
-          ? fs::path(a.out)
-          : fs::path("runs") / (config.task + "-" + config.preset + "-" + std::to_string(config.seed));
-  if (a.resume.empty()) fs::remove(folder / "metrics.jsonl");
   train::TrainHooks hooks;
   hooks.on_progress = [&](const train::Progress& p) { report.progress(p); };
   hooks.on_record = [&](const json& line) { report.record(line); };
   hooks.stop = &interrupted;
   hooks.command = command_line(a);
   train::Trainer trainer(config, model, task, folder, parse_device(a.device), hooks);
-  if (!a.resume.empty()) trainer.resume();
+  if (a.resume.empty()) {
+    for (const char* old : {"metrics.jsonl", "state.safetensors", "model.safetensors", "model.json"})
+      fs::remove(folder / old);
+  } else {
+    trainer.resume();
+  }
   const train::TrainResult result = trainer.run();
   report.say((result.interrupted ? "stopped; go on with: as2 train --resume " : "done: ") + folder.string());
-  return {{"task", config.task},           {"preset", config.preset},           {"seed", config.seed},
-          {"score", result.score},         {"validation", result.validation},   {"steps", result.steps},
-          {"seconds", result.seconds},     {"interrupted", result.interrupted}, {"folder", folder.string()},
-          {"model", result.model.string()}};
+  json outcome = {
+      {"task", config.task},       {"preset", config.preset},           {"seed", config.seed},
+      {"score", nullptr},          {"validation", result.validation},   {"steps", result.steps},
+      {"seconds", result.seconds}, {"interrupted", result.interrupted}, {"folder", folder.string()},
+      {"model", nullptr}};
+  if (!result.validation.is_null()) {  // else it was stopped before there was a model
+    outcome["score"] = result.score;
+    outcome["model"] = result.model.string();
+  }
+  return outcome;
 }
 
 int train_all(TrainArguments a) {
@@ -169,30 +217,38 @@ int train_all(TrainArguments a) {
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
   const Report report(a.quiet);
-  std::vector<std::int64_t> seeds = {a.seed};
-  if (!a.seeds.empty()) seeds = parse_seeds(a.seeds);
+  std::vector<std::optional<std::int64_t>> seeds = {a.seed};
+  if (!a.seeds.empty()) {
+    const std::vector<std::int64_t> listed = parse_seeds(a.seeds);
+    seeds.assign(listed.begin(), listed.end());
+  }
   const std::string out = a.out;
   json runs = json::array();
-  double sum = 0, squares = 0;
-  for (const std::int64_t seed : seeds) {
+  std::vector<double> scores;
+  for (const std::optional<std::int64_t> seed : seeds) {
     a.seed = seed;
-    if (seeds.size() > 1 && !out.empty()) a.out = (fs::path(out) / ("seed" + std::to_string(seed))).string();
+    if (seeds.size() > 1 && !out.empty()) a.out = (fs::path(out) / ("seed" + std::to_string(*seed))).string();
     runs.push_back(train_one(a, report));
-    const double score = runs.back()["score"];
-    sum += score;
-    squares += score * score;
+    if (!runs.back()["score"].is_null()) scores.push_back(runs.back()["score"]);
     if (interrupted) break;
   }
-  const double n = static_cast<double>(runs.size()), mean = sum / n;
-  const double deviation = n > 1 ? std::sqrt(std::max(0.0, (squares - n * mean * mean) / (n - 1))) : 0;
+  const auto n = static_cast<double>(scores.size());
+  const double mean = std::accumulate(scores.begin(), scores.end(), 0.0) / n;
+  double squares = 0;
+  for (const double score : scores) squares += (score - mean) * (score - mean);
+  const double deviation = n > 1 ? std::sqrt(squares / (n - 1)) : 0;
   if (a.as_json) {
-    std::cout << json{{"runs", runs}, {"mean", mean}, {"std", deviation}}.dump() << '\n';
+    json document = {{"runs", runs}, {"mean", nullptr}, {"std", nullptr}};
+    if (n > 0) document.update({{"mean", mean}, {"std", deviation}});
+    std::cout << document.dump() << '\n';
   } else {
-    for (const json& run : runs)
-      std::printf("%s  score %.4f\n", run["model"].get<std::string>().c_str(), run["score"].get<double>());
-    if (n > 1) std::printf("mean %.4f ± %.4f over %zu seeds\n", mean, deviation, runs.size());
+    for (const json& run : runs) {
+      if (!run["score"].is_null())
+        std::printf("%s  score %.4f\n", run["model"].get<std::string>().c_str(), run["score"].get<double>());
+    }
+    if (n > 1) std::printf("mean %.4f ± %.4f over %zu seeds\n", mean, deviation, scores.size());
   }
-  return interrupted ? kInputAtFault : kDone;
+  return kDone;  // a stop that was asked for is no fault; the document says `interrupted`
 }
 
 }  // namespace
@@ -203,17 +259,22 @@ Action declare_train(CLI::App& command) {
   command.add_option("--preset", a->preset, "a preset of the task, or a TOML file; default: the task's own");
   command.add_option("--set", a->settings, "any setting, as in --set train.rate=1e-3")
       ->allow_extra_args(false);
-  command.add_option("--seed", a->seed, "of weights and data order")->capture_default_str();
-  command.add_option("--seeds", a->seeds, "several runs, 0..2 or 0,3,7: mean and deviation of their scores");
+  command.add_option("--seed", a->seed, "of weights and data order; default: 0");
+  command.add_option("--seeds", a->seeds, "several runs, 0..2 or 0,3,7: mean and deviation of their scores")
+      ->excludes("--seed");
   command.add_option("--device", a->device, "auto, cpu, cuda or cuda:N")->capture_default_str();
   command.add_option("--out", a->out, "the run's folder; default: runs/TASK-PRESET-SEED");
-  command.add_option("--resume", a->resume, "goes on with the run in this folder");
+  command
+      .add_option("--resume", a->resume,
+                  "goes on with the run in this folder; --epochs, --set and the like change its settings")
+      ->excludes("--seeds", "--out");
   command.add_option("--time-budget", a->time_budget, "seconds to train; the learning rate follows the time");
   command.add_option("--epochs", a->epochs, "train.epochs");
   command.add_option("--batch", a->batch, "train.batch");
   command.add_option("--lr", a->rate, "train.rate");
-  command.add_option("--start", a->start, "a model file whose weights to start from");
-  command.add_option("--perception", a->perception, "a model file whose perception to start from");
+  command.add_option("--start", a->start, "a model file whose weights to start from")->excludes("--resume");
+  command.add_option("--perception", a->perception, "a model file whose perception to start from")
+      ->excludes("--resume");
   command.add_option("--data-dir", a->data_dir,
                      "folder of MNIST's idx files; default: $AS2_DATA, the cache, the network");
   command.add_flag("--no-graph", a->no_graph, "CUDA: do not capture the step");

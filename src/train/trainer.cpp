@@ -64,7 +64,9 @@ Trainer::Trainer(const Config& config, const nn::ModelOptions& model, const Task
     nn::unpack_module(*model_, data::read_safetensors(config_.start_from), config_.start_from);
   }
   if (!config_.perception_from.empty()) {
-    AS2_REQUIRE(!model_->perception.is_empty(), "perception_from needs a model with perception");
+    if (model_->perception.is_empty())
+      throw InputError({config_.perception_from}, "has a perception, and the network to train has none",
+                       {"leave --perception out, or give the task pictures and model.perception.preset"});
     nn::unpack_module(*model_->perception, data::read_safetensors(config_.perception_from),
                       config_.perception_from, "perception.");
   }
@@ -417,6 +419,8 @@ void Trainer::save_state() const {
                       {"step", step_},
                       {"examples", examples_},
                       {"seconds", seconds_},
+                      {"sums", sums_},
+                      {"recorded_examples", recorded_examples_},
                       {"best", best_},
                       {"best_validation", best_validation_},
                       {"seed", config_.seed},
@@ -449,7 +453,8 @@ void Trainer::resume() {
   index_ = place["index"];
   step_ = place["step"];
   examples_ = place["examples"];
-  recorded_examples_ = static_cast<double>(examples_);
+  recorded_examples_ = place.value("recorded_examples", static_cast<double>(examples_));
+  sums_ = place.value("sums", sums_);
   seconds_ = place["seconds"];
   best_ = place["best"];
   best_validation_ = place["best_validation"];
