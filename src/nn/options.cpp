@@ -118,6 +118,28 @@ class Reader {
   std::size_t used_ = 0;
 };
 
+// What a reader of types alone would let through.
+void check(bool good, const std::string& where, const std::string& expected) {
+  if (!good) throw InputError(where + ": expected " + expected);
+}
+
+void check(const PerceptionOptions& o, const std::string& where) {
+  check(o.symbols > 0 && o.d_model > 0 && o.width > 0 && o.convolutions > 0, where, "sizes above 0");
+  check(o.dropout >= 0 && o.dropout < 1, where, "a dropout of at least 0 and below 1");
+}
+
+void check(const TransformerOptions& o, const std::string& where) {
+  check(o.layers > 0 && o.heads > 0 && o.d_model > 0 && o.d_ff > 0, where, "sizes above 0");
+  check(o.d_model % o.heads == 0, where, "a d_model that is a multiple of heads");
+  check(o.dropout >= 0 && o.dropout < 1, where, "a dropout of at least 0 and below 1");
+}
+
+void check(const SoftTpReasonerOptions& o, const std::string& where) {
+  check(o.width > 0 && o.heads > 0 && o.d_ff > 0 && o.passes > 0 && o.eval_passes > 0, where,
+        "sizes and passes above 0");
+  check(o.width % o.heads == 0, where, "a width that is a multiple of heads");
+}
+
 template <class Options>
 json written(Options options) {
   json out = json::object();
@@ -131,6 +153,7 @@ Options read(const json& in, const std::string& where) {
   Reader reader(in, where);
   fields(options, reader);
   reader.finish();
+  check(options, where);
   return options;
 }
 

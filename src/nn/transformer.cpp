@@ -124,7 +124,9 @@ TransformerReasoner::Tokens TransformerReasoner::Tokens::of(const compile::Const
     for (const auto& group : program.groups) {
       for (const auto& linear : group.linears) guards.insert(linear.guard);
     }
-    AS2_REQUIRE(guards.size() == 1 && *guards.begin() >= 0, "a pooled head needs exactly one guard position");
+    if (guards.size() != 1 || *guards.begin() < 0)
+      throw InputError("a pooled head needs a program whose sums all guard one position, as addition's total",
+                       {"set model.reasoner.pooled = false"});
     t.pooled_position = *guards.begin();
   }
   std::vector<std::int64_t> positions;

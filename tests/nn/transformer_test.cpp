@@ -151,7 +151,7 @@ TEST(Transformer, RefusesAProgramItsTablesDoNotFit) {
   EXPECT_THROW(reasoner.bind(sudoku(3)), ContractError);
   auto pooled = small();
   pooled.pooled = true;
-  EXPECT_THROW(TransformerReasoner(pooled, sudoku(2)), ContractError);
+  EXPECT_THROW(TransformerReasoner(pooled, sudoku(2)), InputError);
 }
 
 }  // namespace

@@ -11,8 +11,8 @@
 #include <iostream>
 #include <map>
 
-#include "data/image.h"
 #include "files.h"
+#include "support/bars.h"
 
 namespace as2::train {
 namespace {
@@ -73,20 +73,6 @@ bool identical(const std::map<std::string, torch::Tensor>& a, const std::map<std
          });
 }
 
-// Pictures of 1 … 4: as many bars, at ten places.
-void write_bars(const fs::path& folder) {
-  for (int symbol = 1; symbol <= 4; ++symbol) {
-    fs::create_directories(folder / std::to_string(symbol));
-    for (int n = 0; n < 10; ++n) {
-      data::Image image(28, 28);
-      for (int bar = 0; bar < symbol; ++bar) {
-        for (int y = 4; y < 24; ++y) image.at(3 + n % 5 + bar * 5, y) = 255;
-      }
-      data::write_png((folder / std::to_string(symbol) / (std::to_string(n) + ".png")).string(), image);
-    }
-  }
-}
-
 TEST(Trainer, SolvesSmallSudokuFromScratch) {
   Folder folder;
   TinyRun run({}, folder.path());
@@ -142,7 +128,7 @@ TEST(Trainer, ResumeRefusesWhatDoesNotFit) {
 
 TEST(Trainer, TheBackboneStandsStillWhileFrozen) {
   Folder folder, pictures;
-  write_bars(pictures.path());
+  as2::testing::write_bars(pictures.path());
   const auto overrides = with(
       kShort, {"images.positions=[\"cell(*\"]", "images.source=\"" + pictures.path().string() + "\"",
                "model.perception.preset=paper", "model.perception.width=0.125", "model.perception.d_model=16",

@@ -1,0 +1,306 @@
+// `as2 train` as a user runs it, on 4 × 4 Sudoku.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "data/temporary.h"
+#include "files.h"
+#include "support/bars.h"
+#include "support/run_as2.h"
+#include "support/running_as2.h"
+
+namespace as2::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using testing::Finished;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+using ::testing::Not;
+using testing::RunningAs2;
+using Json = nlohmann::json;
+
+// Eight batches an epoch of a few hundredths of a second each.
+const std::vector<std::string> kSmall = {"train",    "sudoku",
+                                         "--preset", "tiny",
+                                         "--batch",  "32",
+                                         "--set",    "data.train=256",
+                                         "--set",    "data.validation=64",
+                                         "--set",    "train.stop_at=2",
+                                         "--set",    "train.validate_seconds=1000",
+                                         "--set",    "model.reasoner.width=16",
+                                         "--set",    "model.reasoner.passes=3"};
+
+std::vector<std::string> small(const std::vector<std::string>& more) {
+  std::vector<std::string> words = kSmall;
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+class TrainVerb : public ::testing::Test {
+ protected:
+  Finished run(const std::string& arguments) const {
+    return testing::run_as2(folder_.str(), "train " + arguments);
+  }
+  Finished run_small(const std::vector<std::string>& more) const {
+    std::string words;
+    for (const std::string& word : small(more)) words += "'" + word + "' ";
+    return testing::run_as2(folder_.str(), words);
+  }
+  fs::path path(const std::string& name) const { return folder_ / name; }
+
+  std::vector<Json> metrics(const std::string& run) const {
+    std::vector<Json> records;
+    std::istringstream lines(read_file(path(run) / "metrics.jsonl"));
+    for (std::string line; std::getline(lines, line);) records.push_back(Json::parse(line));
+    return records;
+  }
+  // What does not depend on the machine's speed.
+  std::vector<Json> timeless_metrics(const std::string& run) const {
+    std::vector<Json> records = metrics(run);
+    for (Json& record : records) {
+      record.erase("seconds");
+      record.erase("examples_per_second");
+    }
+    return records;
+  }
+
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(TrainVerb, WritesARunFolderAndOneDocument) {
+  const Finished finished = run_small({"--epochs", "2", "--seed", "5", "--out", "run", "--json"});
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  const Json document = Json::parse(finished.out);  // throws on anything before or after it
+  ASSERT_EQ(document["runs"].size(), 1u);
+  const Json& result = document["runs"][0];
+  EXPECT_EQ(result["steps"], 16);
+  EXPECT_EQ(result["seed"], 5);
+  EXPECT_EQ(result["interrupted"], false);
+  EXPECT_EQ(result["folder"], "run");
+  EXPECT_EQ(document["mean"], result["score"]);
+
+  const std::string config = read_file(path("run/config.toml"));
+  for (const char* setting : {"seed = 5\n", "preset = \"tiny\"\n", "batch = 32\n", "epochs = 2\n",
+                              "width = 16\n", "rate = 0.005\n", "compiled = \"programs/sudoku-b2.as2c\"\n"})
+    EXPECT_THAT(config, HasSubstr(setting));
+  const auto records = metrics("run");
+  ASSERT_EQ(records.size(), 2u);
+  double best = 0;
+  for (const Json& record : records) {
+    EXPECT_GT(record["loss"].get<double>(), 0);
+    EXPECT_GT(record["examples_per_second"].get<double>(), 0);
+    EXPECT_TRUE(record["terms"].contains("latent"));
+    best = std::max(best, record["validation"]["score"].get<double>());
+  }
+  EXPECT_LT(records[1]["loss"].get<double>(), records[0]["loss"].get<double>());
+  EXPECT_EQ(result["score"], best) << "validation picks the checkpoint";
+  const std::string curves = read_file(path("run/curves.svg"));
+  EXPECT_THAT(curves, AllOf(HasSubstr("<svg"), HasSubstr("validation"), HasSubstr("</svg>")));
+  const Json card = Json::parse(read_file(path("run/model.json")));
+  EXPECT_EQ(card["preset"], "tiny");
+  EXPECT_EQ(card["seed"], 5);
+  EXPECT_EQ(card["data"]["train"], 256);
+  EXPECT_EQ(card["data"]["validation"], 64);
+  EXPECT_EQ(card["validation"]["score"], best);
+  EXPECT_FALSE(card["program"]["hash"].get<std::string>().empty());
+  EXPECT_GT(fs::file_size(path("run/model.safetensors")), 1000u);
+  EXPECT_GT(fs::file_size(path("run/state.safetensors")), fs::file_size(path("run/model.safetensors")));
+}
+
+TEST_F(TrainVerb, PlainLinesWhereStandardErrorIsNoTerminal) {
+  const Finished finished = run_small({"--epochs", "2", "--out", "run"});
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(finished.err,
+              MatchesRegex("epoch 1  step 8  [0-9:]+  loss [0-9.]+  rate [-0-9.e]+  [0-9]+/s  score "
+                           "[0-9.]+  best\nepoch 2 .*\ndone: run\n"));
+  EXPECT_EQ(finished.err.find_first_of("\r\033"), std::string::npos);
+  EXPECT_THAT(finished.out, MatchesRegex("run/model.safetensors  score [01]\\.[0-9]+\n"));
+  const Finished quiet = run_small({"--epochs", "1", "--out", "run", "--quiet"});
+  EXPECT_EQ(quiet.err, "");
+}
+
+TEST_F(TrainVerb, ABarOnATerminalAndControlC) {
+  RunningAs2 training(folder_.str(), small({"--epochs", "2000", "--out", "run", "--json"}),
+                      /*terminal=*/true);
+  ASSERT_TRUE(training.wait_for("epoch 2  step"));
+  ASSERT_TRUE(training.wait_for("/s  ")) << "a bar after a validation";
+  training.press_control_c();
+  const Finished finished = training.finish();
+  EXPECT_EQ(finished.exit_code, 0);
+  EXPECT_TRUE(::testing::Value(
+      finished.err,
+      ::testing::ContainsRegex("\r[█·]+ +[0-9]+%  epoch [0-9]+  loss [0-9.]+  score 0\\.[0-9]+  "
+                               "[1-9][0-9]*/s  [0-9]+:[0-9][0-9] left ")))
+      << finished.err.substr(0, 2000);
+  EXPECT_THAT(finished.err, HasSubstr("\r\033[Kstopped; go on with: as2 train --resume run"));
+  const Json result = Json::parse(finished.out)["runs"][0];
+  EXPECT_EQ(result["interrupted"], true);
+  EXPECT_TRUE(fs::exists(path("run/state.safetensors")));
+}
+
+TEST_F(TrainVerb, AnInterruptedRunGoesOnBitForBit) {
+  ASSERT_EQ(run_small({"--epochs", "6", "--out", "whole", "--quiet"}).exit_code, 0);
+
+  RunningAs2 training(folder_.str(), small({"--epochs", "6", "--out", "broken", "--json"}),
+                      /*terminal=*/false);
+  ASSERT_TRUE(training.wait_for("epoch 2 "));
+  usleep(60000);  // into the epoch
+  training.interrupt();
+  const Finished stopped = training.finish();
+  ASSERT_EQ(stopped.exit_code, 0) << stopped.err;
+  EXPECT_THAT(stopped.err, HasSubstr("stopped; go on with: as2 train --resume broken\n"));
+  const Json first = Json::parse(stopped.out)["runs"][0];
+  EXPECT_EQ(first["interrupted"], true);
+  ASSERT_LT(first["steps"].get<int>(), 48);
+  ASSERT_NE(read_file(path("broken/model.safetensors")), read_file(path("whole/model.safetensors")));
+
+  const Finished resumed = run("sudoku --preset tiny --resume broken --json --quiet");
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+  const Json second = Json::parse(resumed.out)["runs"][0];
+  EXPECT_EQ(second["interrupted"], false);
+  EXPECT_EQ(second["steps"], 48);
+  EXPECT_EQ(read_file(path("broken/model.safetensors")), read_file(path("whole/model.safetensors")));
+  EXPECT_EQ(read_file(path("broken/config.toml")), read_file(path("whole/config.toml")));
+  EXPECT_EQ(timeless_metrics("broken"), timeless_metrics("whole"));
+
+  const Finished more = run("--resume whole --epochs 7 --json --quiet");
+  ASSERT_EQ(more.exit_code, 0) << more.err;
+  EXPECT_EQ(Json::parse(more.out)["runs"][0]["steps"], 56);
+  EXPECT_THAT(read_file(path("whole/config.toml")), HasSubstr("epochs = 7\n"));
+}
+
+TEST_F(TrainVerb, SeveralSeedsGiveMeanAndDeviation) {
+  const Finished finished =
+      run_small({"--epochs", "1", "--seeds", "0..1", "--out", "runs", "--json", "--quiet"});
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_EQ(finished.err, "");
+  const Json document = Json::parse(finished.out);
+  ASSERT_EQ(document["runs"].size(), 2u);
+  double scores[2];
+  for (int seed = 0; seed < 2; ++seed) {
+    EXPECT_EQ(document["runs"][seed]["seed"], seed);
+    scores[seed] = metrics("runs/seed" + std::to_string(seed)).at(0)["validation"]["score"];
+    EXPECT_EQ(document["runs"][seed]["score"], scores[seed]);
+  }
+  EXPECT_NE(read_file(path("runs/seed0/model.safetensors")), read_file(path("runs/seed1/model.safetensors")));
+  EXPECT_NE(scores[0], scores[1]) << "choose a shorter run, whose seeds differ";
+  EXPECT_NEAR(document["mean"].get<double>(), (scores[0] + scores[1]) / 2, 1e-12);
+  EXPECT_NEAR(document["std"].get<double>(), std::abs(scores[0] - scores[1]) / std::sqrt(2.0), 1e-12);
+  EXPECT_THAT(run_small({"--epochs", "1", "--seeds", "3,4", "--quiet"}).out,
+              ::testing::ContainsRegex("runs/sudoku-tiny-4/model.safetensors  score .*\nmean 0\\.[0-9]+ ± "
+                                       "0\\.[0-9]+ over 2 seeds\n"));
+}
+
+TEST_F(TrainVerb, ATimeBudgetEndsTheRun) {
+  const auto begin = std::chrono::steady_clock::now();
+  const Finished finished = run_small({"--time-budget", "2", "--out", "run", "--json", "--quiet"});
+  const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  const Json result = Json::parse(finished.out)["runs"][0];
+  EXPECT_GE(result["seconds"].get<double>(), 2);
+  EXPECT_LT(result["seconds"].get<double>(), 4);
+  EXPECT_LT(wall, 12);
+  EXPECT_EQ(result["interrupted"], false);
+  const auto records = metrics("run");
+  EXPECT_NEAR(records.back()["learning_rate"].get<double>(), 0.005 * 0.01, 1e-9) << "annealed to its end";
+  EXPECT_NE(result["score"], nullptr);
+}
+
+TEST_F(TrainVerb, SettingsThatAreWrong) {
+  const auto refused = [&](const std::string& arguments, int code,
+                           const ::testing::Matcher<const std::string&>& message) {
+    const Finished finished = run(arguments + " --out run");
+    EXPECT_EQ(finished.exit_code, code) << arguments;
+    EXPECT_EQ(finished.out, "") << arguments;
+    EXPECT_THAT(finished.err, message) << arguments;
+    EXPECT_FALSE(fs::exists(path("run"))) << arguments;
+  };
+  refused("chess", 1,
+          AllOf(HasSubstr("no task 'chess'"), HasSubstr("note: there are: addition, digits, sudoku")));
+  refused("sudoku --preset papier", 1,
+          AllOf(HasSubstr("no preset 'papier'"), HasSubstr("best"), HasSubstr("tiny")));
+  refused("sudoku --preset tiny --set train.epoch=3", 1,
+          AllOf(HasSubstr("--set train.epoch=3: error:"), HasSubstr("did you mean 'train.epochs'?")));
+  refused("sudoku --preset tiny --set train.epochs=many", 1,
+          HasSubstr("--set train.epochs=many: error: 'train.epochs' is \"many\", expected a whole number"));
+  refused("sudoku --preset tiny --set model.reasoner.widht=8", 1,
+          AllOf(HasSubstr("unknown field 'widht'"), HasSubstr("known fields: width")));
+  refused("sudoku --preset tiny --set model.reasoner.width=wide", 1,
+          HasSubstr("reasoner.width: found \"wide\""));
+  refused("sudoku --preset tiny --set model.reasoner.width=17", 1, HasSubstr("a multiple of heads"));
+  refused("sudoku --preset tiny --set model.reasoner.heads=0", 1, HasSubstr("above 0"));
+  for (const char* seeds : {"2..0", "0..2x", "1,,2"})
+    refused(std::string("sudoku --preset tiny --seeds ") + seeds, 2, HasSubstr("0..2"));
+  refused("sudoku --preset tiny --seeds 0..1 --seed 2", 2, HasSubstr("excludes"));
+  refused("sudoku --preset tiny --device cuda:77", 2, HasSubstr("no such device"));
+  refused("", 2, HasSubstr("name a task"));
+
+  folder_.put("mine.toml",
+              "name = \"mine\"\npreset = \"mine.toml\"\n[program]\nfile = \"none.lp\"\n"
+              "[train]\n  epochs = \"many\"\n");
+  refused("mine.toml --preset mine.toml", 1, HasSubstr("mine.toml:6:"));
+}
+
+TEST_F(TrainVerb, FilesThatAreWrong) {
+  ASSERT_EQ(run_small({"--epochs", "1", "--out", "run", "--quiet"}).exit_code, 0);
+  const std::string metrics_before = read_file(path("run/metrics.jsonl"));
+  testing::write_bars(path("bars"));
+  const std::string pictured =
+      "sudoku --preset tiny --set data.train=32 --set data.validation=16 --set "
+      "'images.positions=[\"cell(*\"]' "
+      "--set images.source=bars --set model.perception.preset=paper --set model.perception.width=0.125 "
+      "--set model.perception.d_model=16 --set losses.perception.weight=1 --out run --perception ";
+  const std::string whole = read_file(path("run/model.safetensors"));
+  folder_.put("cut.safetensors", whole.substr(0, whole.size() / 2));
+  folder_.put("text.safetensors", "these are no weights, only words\n");
+  const auto refused = [&](const std::string& arguments,
+                           const ::testing::Matcher<const std::string&>& message) {
+    const Finished finished = run(arguments);
+    EXPECT_EQ(finished.exit_code, 1) << arguments;
+    EXPECT_EQ(finished.out, "") << arguments;
+    EXPECT_THAT(finished.err, AllOf(message, HasSubstr("error: "))) << arguments;
+    EXPECT_EQ(read_file(path("run/metrics.jsonl")), metrics_before) << "the run that was there is touched";
+  };
+  refused(pictured + "run/model.safetensors",
+          AllOf(HasSubstr("run/model.safetensors: "), HasSubstr("is missing"), HasSubstr("note: ")));
+  refused(pictured + AS2_SOURCE_DIR "/models/digits-best.safetensors",
+          HasSubstr("digits-best.safetensors: "));
+  refused(pictured + "cut.safetensors", AllOf(HasSubstr("cut.safetensors: "), HasSubstr("partly copied")));
+  refused(pictured + "text.safetensors",
+          AllOf(HasSubstr("text.safetensors: "), HasSubstr("safetensors file is")));
+  refused("sudoku --preset tiny --out run --perception " AS2_SOURCE_DIR "/models/digits-best.safetensors",
+          AllOf(HasSubstr("the network to train has none"), HasSubstr("note: ")));
+
+  refused("sudoku --preset tiny --out cut.safetensors/run",
+          AllOf(HasSubstr("cut.safetensors: error: "), HasSubstr("note: give --out a folder")));
+  refused("sudoku --preset tiny --out /proc/run --set data.train=32 --set data.validation=16",
+          HasSubstr("/proc"));
+
+  refused("--resume nowhere",
+          AllOf(HasSubstr("nowhere: error: is not the folder of a run"), HasSubstr("note: ")));
+  refused("--resume run --seed 4", HasSubstr("run/config.toml: error: the run's seed is 0, not 4"));
+  refused("addition --resume run", HasSubstr("the run's task is sudoku, not addition"));
+  refused("--resume run --set model.reasoner.width=24",
+          AllOf(HasSubstr("state.safetensors: error: does not fit the model"), HasSubstr("note: ")));
+  refused("--resume run --set program.compiled=programs/latin_square.as2c", HasSubstr("another program"));
+  write_file(path("run/state.safetensors"), read_file(path("run/state.safetensors")).substr(0, 999));
+  refused("--resume run", HasSubstr("run/state.safetensors: error: "));
+}
+
+TEST_F(TrainVerb, HelpNamesEveryFlag) {
+  const std::string help = run("--help").out;
+  for (const char* flag : {"--preset", "--set", "--seed ", "--seeds", "--device", "--out", "--resume",
+                           "--time-budget", "--epochs", "--batch", "--lr", "--start", "--perception",
+                           "--data-dir", "--no-graph", "--quiet", "--json", "--threads"})
+    EXPECT_THAT(help, HasSubstr(std::string("  ") + flag));
+  EXPECT_THAT(help, HasSubstr("Exit codes: 0 done"));
+}
+
+}  // namespace
+}  // namespace as2::cli
