@@ -48,10 +48,13 @@ train::Instances listed_boards(const EvalArguments& a, const train::Task& task) 
     if (clues < range.first || clues > range.second) continue;
     if (a.count > 0 && static_cast<std::int64_t>(chosen.size()) >= a.count) break;
     if (board.solution.empty()) {
-      const auto solution = data::solve(board.puzzle);
-      if (!solution)
-        throw InputError({a.boards}, "a board has no solution: " + data::grid_text(board.puzzle));
-      board.solution = *solution;
+      if (const int solutions = data::count_solutions(board.puzzle); solutions != 1)
+        throw InputError(
+            {a.boards},
+            std::string(solutions == 0 ? "a board has no solution: " : "a board has several solutions: ") +
+                data::grid_text(board.puzzle),
+            {"leave it out, or write the solution that counts behind it, after a comma"});
+      board.solution = *data::solve(board.puzzle);
     }
     chosen.push_back(std::move(board));
   }
@@ -103,23 +106,18 @@ int evaluate(const EvalArguments& a) {
   options.pipeline = a.pipeline || config.preset == "pipeline";
   options.seed = a.seed;
   const torch::Device device = parse_device(a.device);
+  const train::Instances instances = a.boards.empty() ? task.instances(train::Part::kTest, a.count)
+                                     : config.data.source == "boards" ? listed_boards(a, task)
+                                     : config.data.source == "tuples"
+                                         ? task.read_tuples(a.boards, train::Part::kTest)
+                                         : task.read_instances(a.boards);
   json result;
-  if (config.data.source == "boards") {
-    const train::Instances instances =
-        a.boards.empty() ? task.instances(train::Part::kTest, a.count) : listed_boards(a, task);
-    result = eval::evaluate_boards(model, task, config, instances, device, options);
-  } else if (config.data.source == "images") {
-    result = eval::evaluate_pictures(
-        model, task, task.instances(train::Part::kTest, a.count > 0 ? a.count : 1 << 30), device, options);
-  } else if (config.data.source == "tuples") {
-    const train::Instances instances = a.boards.empty() ? task.instances(train::Part::kTest, a.count)
-                                                        : task.read_tuples(a.boards, train::Part::kTest);
+  if (config.data.source == "images")
+    result = eval::evaluate_pictures(model, task, instances, device, options);
+  else if (config.data.source == "tuples")
     result = eval::evaluate_tuples(model, task, config, instances, device, options);
-  } else {
-    const train::Instances instances =
-        a.boards.empty() ? task.instances(train::Part::kValidation, a.count) : task.read_instances(a.boards);
+  else
     result = eval::evaluate_boards(model, task, config, instances, device, options);
-  }
   result["task"] = config.task;
   result["preset"] = config.preset;
   result["model"] = file.string();

@@ -17,7 +17,10 @@ train::Config trained_config(const fs::path& weights, const std::vector<std::str
   train::Settings settings;
   settings.add_text(card["config"].get<std::string>(), file);
   for (const std::string& setting : overrides) settings.add_override(setting);
-  return train::read_config(settings);
+  settings.section("model");  // the network is built from the card
+  train::Config config = train::read_config(settings);
+  settings.refuse_unused();
+  return config;
 }
 
 Trained load_trained(const fs::path& weights, const std::string& task,

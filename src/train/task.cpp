@@ -335,6 +335,7 @@ Instances Task::read_tuples(const std::string& path, Part part) const {
   const std::size_t arity = map_.positions.size();
   std::vector<std::vector<std::int64_t>> pictures;
   std::vector<std::int64_t> sums;
+  std::vector<int> numbers;  // of their lines
   std::istringstream lines(read_file(path));
   std::string line;
   for (int number = 1; std::getline(lines, line); ++number) {
@@ -347,6 +348,7 @@ Instances Task::read_tuples(const std::string& path, Part part) const {
                                            " picture indices and their sum");
     }
     sums.push_back(values.back());
+    numbers.push_back(number);
     values.pop_back();
     for (const std::int64_t value : values) {
       if (value < 0 || value >= all) {
@@ -356,6 +358,7 @@ Instances Task::read_tuples(const std::string& path, Part part) const {
     }
     pictures.push_back(values);
   }
+  if (pictures.empty()) throw InputError({path}, "has no line of picture indices and their sum");
   Instances instances = of_tuples(pictures, part);
   for (std::size_t position = 0; position < program_.positions.size(); ++position) {
     if (!observed_[static_cast<std::int64_t>(position)].item<bool>()) continue;
@@ -364,9 +367,8 @@ Instances Task::read_tuples(const std::string& path, Part part) const {
       const auto symbol =
           static_cast<std::size_t>(symbols[static_cast<std::int64_t>(n)].item<std::int16_t>());
       if (program_.positions[position].symbols[symbol] != std::to_string(sums[n])) {
-        throw InputError({path, static_cast<int>(n) + 1}, "the sum is " +
-                                                              program_.positions[position].symbols[symbol] +
-                                                              ", not " + std::to_string(sums[n]));
+        throw InputError({path, numbers[n]}, "the sum is " + program_.positions[position].symbols[symbol] +
+                                                 ", not " + std::to_string(sums[n]));
       }
     }
   }
@@ -383,9 +385,17 @@ Instances Task::read_instances(const std::string& path) const {
     if (!example.is_object() || !example.contains("labels") || !example["labels"].is_object()) {
       throw InputError({path, number}, "expected {\"labels\": {position: symbol, …}}");
     }
+    const json evidence = example.value("evidence", json::array());
+    if (!evidence.is_array() ||
+        !std::all_of(evidence.begin(), evidence.end(), [](const json& name) { return name.is_string(); })) {
+      throw InputError({path, number},
+                       "\"evidence\" is " + evidence.dump() + ", expected a list of positions");
+    }
     example["line"] = number;
     examples.push_back(std::move(example));
   }
+  if (examples.empty())
+    throw InputError({path}, "has no example", {"a line is {\"labels\": {position: symbol, …}}"});
   Instances instances = blank_instances(static_cast<std::int64_t>(examples.size()),
                                         static_cast<std::int64_t>(program_.positions.size()));
   for (std::size_t n = 0; n < examples.size(); ++n) {

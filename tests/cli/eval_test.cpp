@@ -1,0 +1,322 @@
+// `as2 eval` as a user runs it; its figures are computed again here, from the networks' raw output.
+#include <torch/torch.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "data/board_list.h"
+#include "data/image.h"
+#include "data/real_mnist.h"
+#include "data/sudoku.h"
+#include "data/temporary.h"
+#include "eval/trained.h"
+#include "files.h"
+#include "support/bars.h"
+#include "support/run_as2.h"
+
+namespace as2::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using data::Board;
+using data::Grid;
+using ::testing::AllOf;
+using testing::Finished;
+using ::testing::HasSubstr;
+using Json = nlohmann::json;
+
+const std::string kModels = AS2_SOURCE_DIR "/models/";
+
+// A 4 × 4 model that reads bars, stopped early: it makes mistakes.
+class EvalVerb : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = new test::TemporaryFolder;
+    testing::write_bars(*folder_ / "bars");
+    const Finished trained = testing::run_as2(
+        folder_->str(),
+        "train sudoku --preset tiny --batch 32 --epochs 2 --set data.train=256 --set data.validation=32 "
+        "--set train.stop_at=2 --set model.reasoner.width=16 --set model.reasoner.passes=3 "
+        "--set model.reasoner.eval_passes=4 --set 'images.positions=[\"cell(*\"]' --set images.source=bars "
+        "--set model.perception.preset=paper --set model.perception.width=0.125 "
+        "--set model.perception.d_model=16 --set losses.perception.weight=1 --set train.freeze_epochs=0 "
+        "--set train.perceived_share=0.5 --out run --quiet");
+    ASSERT_EQ(trained.exit_code, 0) << trained.err;
+    data::GenerateOptions options;
+    options.box = 2;
+    options.min_clues = 4;
+    options.max_clues = 6;
+    options.seed = 99;
+    boards_ = data::generate(options, 0, 40);
+    folder_->put("boards.txt", "# forty\n" + data::format_boards(boards_));
+  }
+  static void TearDownTestSuite() { delete folder_; }
+
+  static Finished run(const std::string& arguments) {
+    return testing::run_as2(folder_->str(), "eval " + arguments);
+  }
+  static std::string model() { return *folder_ / "run/model.safetensors"; }
+
+  static inline test::TemporaryFolder* folder_ = nullptr;
+  static inline std::vector<Board> boards_;
+};
+
+struct Shares {
+  double cell = 0, board = 0, satisfied = 0;
+};
+
+// `symbols` [boards, 16]: 0 … 3.
+Shares shares(const torch::Tensor& symbols, const std::vector<Board>& boards) {
+  Shares result;
+  for (std::size_t b = 0; b < boards.size(); ++b) {
+    Grid grid;
+    int right = 0;
+    for (std::int64_t cell = 0; cell < 16; ++cell) {
+      grid.push_back(
+          static_cast<std::uint8_t>(symbols[static_cast<std::int64_t>(b)][cell].item<std::int64_t>() + 1));
+      right += grid.back() == boards[b].solution[static_cast<std::size_t>(cell)];
+    }
+    result.cell += right / 16.0;
+    result.board += right == 16;
+    result.satisfied += data::is_solved(grid);
+  }
+  const auto count = static_cast<double>(boards.size());
+  return {result.cell / count, result.board / count, result.satisfied / count};
+}
+
+void expect_row(const Json& row, const Shares& expected, const std::string& name) {
+  EXPECT_NEAR(row["cell"].get<double>(), expected.cell, 1e-9) << name;
+  EXPECT_NEAR(row["board"].get<double>(), expected.board, 1e-9) << name;
+  EXPECT_NEAR(row["csr"].get<double>(), expected.satisfied, 1e-9) << name;
+  if (!row["vcsr"].is_null()) {  // there is a clingo
+    EXPECT_NEAR(row["vcsr"].get<double>(), expected.satisfied, 1e-9) << name;
+  }
+}
+
+// All 288 of them.
+std::vector<Grid> all_small_boards() {
+  std::vector<Grid> found;
+  Grid grid(16, 0);
+  const std::function<void(std::size_t)> fill = [&](std::size_t cell) {
+    if (cell == 16) {
+      found.push_back(grid);
+      return;
+    }
+    for (std::uint8_t digit = 1; digit <= 4; ++digit) {
+      grid[cell] = digit;
+      if (data::is_consistent(grid)) fill(cell + 1);
+    }
+    grid[cell] = 0;
+  };
+  fill(0);
+  return found;
+}
+
+TEST_F(EvalVerb, FiguresOfAListAreWhatTheNetworksSay) {
+  const Finished finished = run("sudoku --model run/model.safetensors --boards boards.txt --json --quiet");
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_EQ(finished.err, "");
+  const Json result = Json::parse(finished.out);
+  EXPECT_EQ(result["boards"], 40);
+  EXPECT_EQ(result["task"], "sudoku");
+  for (const char* method : {"raw", "refined", "greedy", "map"}) {
+    for (const char* part : {"given_clues", "perceived_clues"}) {
+      for (const char* measure : {"cell", "board", "csr", "vcsr"})
+        EXPECT_TRUE(result[part][method].contains(measure)) << part << ' ' << method << ' ' << measure;
+    }
+  }
+  EXPECT_FALSE(result["given_clues"].contains("perception_map"));
+
+  // The folder's tenth picture of a symbol is the only one for tests: what perception sees is known.
+  const torch::NoGradGuard no_grad;
+  const eval::Trained trained = eval::load_trained(model(), "sudoku", {}, {});
+  torch::Tensor pictures = torch::empty({4, 28, 28});
+  for (int symbol = 1; symbol <= 4; ++symbol) {
+    const data::Image image = data::read_image(*folder_ / ("bars/" + std::to_string(symbol) + "/9.png"));
+    for (int n = 0; n < 28 * 28; ++n)
+      pictures.view({4, -1})[symbol - 1][n] = image.pixels[static_cast<std::size_t>(n)] / 255.0F;
+  }
+  const torch::Tensor seen =
+      trained.model->perception->beliefs(trained.model->perception->forward(pictures).logits);
+  torch::Tensor given = torch::full({40, 16, 4}, 0.25), perceived = given.clone();
+  torch::Tensor evidence = torch::zeros({40, 16}, torch::kBool);
+  double clues = 0, read = 0;
+  for (std::int64_t b = 0; b < 40; ++b) {
+    for (std::int64_t cell = 0; cell < 16; ++cell) {
+      const int digit = boards_[static_cast<std::size_t>(b)].puzzle[static_cast<std::size_t>(cell)];
+      if (digit == 0) continue;
+      evidence[b][cell] = true;
+      given[b][cell] = torch::eye(4)[digit - 1];
+      perceived[b][cell] = seen[digit - 1];
+      ++clues;
+      read += seen[digit - 1].argmax().item<std::int64_t>() == digit - 1;
+    }
+  }
+  EXPECT_NEAR(result["clue_accuracy"].get<double>(), read / clues, 1e-9);
+  const auto raw = [&](const torch::Tensor& beliefs) {
+    return trained.model->reasoner->forward({beliefs, evidence}).logits.back().argmax(-1);
+  };
+  const Shares given_raw = shares(raw(given), boards_);
+  expect_row(result["given_clues"]["raw"], given_raw, "given raw");
+  expect_row(result["perceived_clues"]["raw"], shares(raw(perceived), boards_), "perceived raw");
+  EXPECT_LT(given_raw.board, 1) << "train less: a figure of 1 tells nothing apart";
+
+  // Decoded exactly with its clues given, a board with one solution has that solution.
+  expect_row(result["given_clues"]["map"], {1, 1, 1}, "given map");
+  // By perception's beliefs the best of all valid boards; equally good ones are anybody's.
+  const std::vector<Grid> valid = all_small_boards();
+  ASSERT_EQ(valid.size(), 288u);
+  double surely = 0, perhaps = 0;
+  for (std::int64_t b = 0; b < 40; ++b) {
+    double best = -1e300, right = 0, ties = 0;
+    for (const Grid& grid : valid) {
+      double score = 0;
+      for (std::int64_t cell = 0; cell < 16; ++cell) {
+        if (boards_[static_cast<std::size_t>(b)].puzzle[static_cast<std::size_t>(cell)] != 0)
+          score += std::log(
+              std::max(1e-30, perceived[b][cell][grid[static_cast<std::size_t>(cell)] - 1].item<double>()));
+      }
+      if (score > best + 1e-6) best = score, right = ties = 0;
+      if (score > best - 1e-6) {
+        ++ties;
+        right += grid == boards_[static_cast<std::size_t>(b)].solution;
+      }
+    }
+    surely += right == 1 && ties == 1;
+    perhaps += right;
+  }
+  for (const char* method : {"map", "perception_map"}) {
+    EXPECT_GE(result["perceived_clues"][method]["board"].get<double>(), surely / 40 - 1e-9) << method;
+    EXPECT_LE(result["perceived_clues"][method]["board"].get<double>(), perhaps / 40 + 1e-9) << method;
+    EXPECT_EQ(result["perceived_clues"][method]["csr"], 1.0) << method;
+  }
+}
+
+TEST_F(EvalVerb, GeneratedBoardsAndATableForPeople) {
+  const Finished finished = run(
+      "sudoku --model run/model.safetensors --count 10 --clues 5 --no-clingo --refine 3 --pipeline --quiet");
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(finished.out, AllOf(HasSubstr("given clues\n"), HasSubstr("perceived clues\n"),
+                                  HasSubstr("  pipeline "), HasSubstr("boards: 10\n")));
+  EXPECT_THAT(finished.out, ::testing::ContainsRegex("  raw +[0-9.]+ +[0-9.]+ +[0-9.]+ +–\n"));
+  const Json once =
+      Json::parse(run("sudoku --model run/model.safetensors --count 10 --json --no-clingo --quiet").out);
+  const Json again =
+      Json::parse(run("sudoku --model run/model.safetensors --count 10 --json --no-clingo --quiet").out);
+  EXPECT_EQ(once, again);
+  EXPECT_EQ(once["boards"], 10);
+}
+
+TEST_F(EvalVerb, ListsThatAreWrong) {
+  const auto refused = [&](const std::string& arguments,
+                           const ::testing::Matcher<const std::string&>& message) {
+    const Finished finished = run("sudoku --model run/model.safetensors --quiet " + arguments);
+    EXPECT_EQ(finished.exit_code, 1) << arguments;
+    EXPECT_EQ(finished.out, "") << arguments;
+    EXPECT_THAT(finished.err, message) << arguments;
+  };
+  const std::string good = data::format_boards({boards_[0]});
+  folder_->put("bad.txt", good + "# next\n12..x...........\n");
+  refused("--boards bad.txt",
+          AllOf(HasSubstr("bad.txt:3:5: error: 'x'"), HasSubstr("note: a line is a puzzle")));
+  folder_->put("large.txt", std::string(81, '.') + "\n");
+  refused("--boards large.txt", HasSubstr("error: "));
+  folder_->put("open.txt", good + "1...............\n");
+  refused("--boards open.txt",
+          AllOf(HasSubstr("open.txt: error: a board has several solutions"), HasSubstr("note: ")));
+  refused("--boards none.txt", HasSubstr("none.txt: error: "));
+  refused("--boards boards.txt --clues 9", HasSubstr("boards.txt: error: has no board with that many clues"));
+  refused("--set data.tain=3", AllOf(HasSubstr("--set data.tain=3: error: "), HasSubstr("'data.train'")));
+}
+
+TEST_F(EvalVerb, ModelsThatAreWrong) {
+  const auto refused = [&](const std::string& arguments,
+                           const ::testing::Matcher<const std::string&>& message) {
+    const Finished finished = run(arguments + " --quiet");
+    EXPECT_EQ(finished.exit_code, 1) << arguments;
+    EXPECT_EQ(finished.out, "") << arguments;
+    EXPECT_THAT(finished.err, message) << arguments;
+  };
+  refused("sudoku --model " + kModels + "digits-best.safetensors",
+          HasSubstr("digits-best.safetensors: error: is a model of the task 'digits', not of 'sudoku'"));
+  refused("sudoku --model run/model.safetensors --set program.compiled=programs/latin_square.as2c",
+          AllOf(HasSubstr("model.safetensors: error: a model for another program"), HasSubstr("boxes"),
+                HasSubstr("note: ")));
+  const std::string whole = read_file(model());
+  folder_->put("cut.safetensors", whole.substr(0, whole.size() - 100));
+  fs::copy_file(*folder_ / "run/model.json", *folder_ / "cut.json");
+  refused("sudoku --model cut.safetensors",
+          AllOf(HasSubstr("cut.safetensors: error: "), HasSubstr("partly copied")));
+  folder_->put("alone.safetensors", whole);
+  refused("sudoku --model alone.safetensors", HasSubstr("alone.json: error: cannot be opened"));
+  folder_->put("torn.safetensors", whole);
+  folder_->put("torn.json", "{\"model\": ");
+  refused("sudoku --model torn.safetensors", HasSubstr("torn.json: error: not a model card"));
+  refused("chess", HasSubstr("error: "));
+}
+
+TEST_F(EvalVerb, AdditionFromAListOfTestDigits) {
+  AS2_NEED_MNIST();
+  const data::Digits& digits = test::real_mnist().mnist->test;
+  std::string list = "# pairs of MNIST's test digits\n";
+  torch::Tensor pixels = torch::empty({400, 28, 28});
+  std::vector<int> labels;
+  for (int n = 0; n < 200; ++n) {
+    int sum = 0;
+    for (const int picture : {n * 37, 9999 - n * 11}) {
+      const std::uint8_t* image = digits.image(static_cast<std::size_t>(picture));
+      float* to = pixels.data_ptr<float>() + labels.size() * 784;
+      for (int k = 0; k < 784; ++k) to[k] = image[k] / 255.0F;
+      labels.push_back(digits.labels[static_cast<std::size_t>(picture)]);
+      sum += labels.back();
+    }
+    list += std::to_string(n * 37) + " " + std::to_string(9999 - n * 11) + " " + std::to_string(sum) + "\n";
+  }
+  folder_->put("pairs.txt", list);
+  const std::string weights = kModels + "addition-n2-sum-only.safetensors";
+  const Finished finished = run("addition --model " + weights + " --list pairs.txt --json --quiet");
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  const Json result = Json::parse(finished.out);
+  EXPECT_EQ(result["n"], 2);
+  EXPECT_EQ(result["examples"], 200);
+  EXPECT_EQ(result["supervision"], "sum");
+
+  // No network decides the sum: it is that of the two most likely digits.
+  const torch::NoGradGuard no_grad;
+  const eval::Trained trained = eval::load_trained(weights, "addition", {}, {});
+  const torch::Tensor read = trained.model->perception->forward(pixels).logits.argmax(-1);
+  double right = 0, sums = 0;
+  for (int n = 0; n < 400; n += 2) {
+    const auto first = read[n].item<std::int64_t>(), second = read[n + 1].item<std::int64_t>();
+    right +=
+        (first == labels[static_cast<std::size_t>(n)]) + (second == labels[static_cast<std::size_t>(n) + 1]);
+    sums += first + second == labels[static_cast<std::size_t>(n)] + labels[static_cast<std::size_t>(n) + 1];
+  }
+  EXPECT_NEAR(result["digit_accuracy"].get<double>(), right / 400, 1e-9);
+  EXPECT_NEAR(result["sum_accuracy"].get<double>(), sums / 200, 1e-9);
+
+  folder_->put("pairs.txt", "# pairs\n\n0 1 8\n");
+  const Finished wrong = run("addition --model " + weights + " --list pairs.txt --quiet");
+  EXPECT_EQ(wrong.exit_code, 1);
+  EXPECT_THAT(wrong.err, HasSubstr("pairs.txt:3: error: the sum is " +
+                                   std::to_string(digits.labels[0] + digits.labels[1]) + ", not 8"));
+  folder_->put("pairs.txt", "0 1 9\n0 10000 7\n");
+  EXPECT_THAT(run("addition --model " + weights + " --list pairs.txt --quiet").err,
+              HasSubstr("pairs.txt:2: error: picture 10000 is not one of 0 to 9999"));
+}
+
+TEST_F(EvalVerb, HelpNamesEveryFlag) {
+  const std::string help = run("--help").out;
+  for (const char* flag :
+       {"--model", "--boards,--list", "--clues", "--count", "--seed", "--refine", "--set", "--device",
+        "--data-dir", "--no-clingo", "--pipeline", "--quiet", "--json", "--threads"})
+    EXPECT_THAT(help, HasSubstr(std::string("  ") + flag));
+  EXPECT_EQ(run("").exit_code, 2);
+  EXPECT_EQ(run("sudoku --clues many").exit_code, 2);
+}
+
+}  // namespace
+}  // namespace as2::cli
