@@ -14,7 +14,9 @@
 
 #include "as2/error.h"
 #include "cli/device.h"
+#include "cli/local_workers.h"
 #include "cli/verbs.h"
+#include "files.h"
 #include "train/trainer.h"
 
 namespace as2::cli {
@@ -28,6 +30,7 @@ struct TrainArguments {
   std::vector<std::string> settings;
   std::optional<double> time_budget, rate;
   std::optional<std::int64_t> seed, epochs, batch;
+  int workers = 1;
   bool quiet = false, as_json = false, no_graph = false;
 };
 
@@ -129,16 +132,26 @@ std::vector<std::string> overrides_of(const TrainArguments& a) {
   return overrides;
 }
 
-// The settings of the run in a folder, with the command line's over them.
-train::Settings resumed_settings(const TrainArguments& a) {
-  const std::string file = (fs::path(a.resume) / "config.toml").string();
-  if (!fs::is_regular_file(file) || !fs::is_regular_file(fs::path(a.resume) / "state.safetensors")) {
+fs::path config_file(const TrainArguments& a) {
+  return fs::path(a.resume) / "config.toml";
+}
+
+// The configuration of the run to go on with.
+std::string read_resumed(const TrainArguments& a) {
+  if (!fs::is_regular_file(config_file(a)) ||
+      !fs::is_regular_file(fs::path(a.resume) / "state.safetensors")) {
     throw InputError({a.resume}, "is not the folder of a run: it needs config.toml and state.safetensors",
                      {"`as2 train TASK --out FOLDER` starts a run; its state is saved every minute and at "
                       "the end"});
   }
+  return read_file(config_file(a));
+}
+
+// The settings of a run's configuration, with the command line's over them.
+train::Settings resumed_settings(const TrainArguments& a, const std::string& configuration) {
+  const std::string file = config_file(a).string();
   train::Settings settings;
-  settings.add_file(file);
+  settings.add_text(configuration, file);
   // Saying again what the run was started with is no mistake; saying something else is one.
   const auto same = [&](const std::string& option, const std::string& said, const std::string& was) {
     if (!said.empty() && said != was)
@@ -165,38 +178,55 @@ void require_folder(fs::path folder) {
                      {"give --out a folder that can be written to"});
 }
 
-json train_one(const TrainArguments& a, const Report& report) {
-  train::Settings settings =
-      a.resume.empty() ? train::layered_settings(a.task, a.preset, overrides_of(a)) : resumed_settings(a);
-  train::Config config = train::read_config(settings);
-  const fs::path folder =
+struct Prepared {
+  train::Config config;
+  nn::ModelOptions model;
+  std::unique_ptr<const train::Task> task;
+  fs::path folder;
+};
+
+// `resumed`: the configuration of the run to go on with, where there is one.
+Prepared prepare(const TrainArguments& a, const std::string& resumed, const Report& report, bool writes) {
+  train::Settings settings = a.resume.empty() ? train::layered_settings(a.task, a.preset, overrides_of(a))
+                                              : resumed_settings(a, resumed);
+  Prepared prepared;
+  train::Config& config = prepared.config = train::read_config(settings);
+  prepared.folder =
       !a.resume.empty() ? fs::path(a.resume)
       : !a.out.empty()
           ? fs::path(a.out)
           : fs::path("runs") / (config.task + "-" + config.preset + "-" + std::to_string(config.seed));
-  require_folder(folder);
+  if (writes) require_folder(prepared.folder);
   train::TaskOptions task_options;
   task_options.data_dir = a.data_dir;
   task_options.report = [&](const std::string& text) { report.say(text); };
-  const train::Task task(config, task_options);
-  const nn::ModelOptions model =
-      train::read_model(settings, static_cast<std::int64_t>(task.classes().size()));
+  prepared.task = std::make_unique<train::Task>(config, task_options);
+  prepared.model = train::read_model(settings, static_cast<std::int64_t>(prepared.task->classes().size()));
   settings.refuse_unused();
   settings.amend("perception_from", fs::path(config.perception_from).filename().string());
   settings.amend("start_from", fs::path(config.start_from).filename().string());
   config.resolved = settings.resolved();
+  return prepared;
+}
 
+json train_one(const TrainArguments& a, const Report& report, torch::Device device, train::Workers& workers) {
+  const bool resumes = !a.resume.empty();
+  const std::string resumed = workers.broadcast(resumes && workers.writes() ? read_resumed(a) : "");
+  const Prepared prepared =
+      workers.after_rank_zero([&] { return prepare(a, resumed, report, workers.writes()); });
+  const train::Config& config = prepared.config;
+  const fs::path& folder = prepared.folder;
   train::TrainHooks hooks;
   hooks.on_progress = [&](const train::Progress& p) { report.progress(p); };
   hooks.on_record = [&](const json& line) { report.record(line); };
   hooks.stop = &interrupted;
   hooks.command = command_line(a);
-  train::Trainer trainer(config, model, task, folder, parse_device(a.device), hooks);
-  if (a.resume.empty()) {
+  train::Trainer trainer(config, prepared.model, *prepared.task, folder, device, workers, hooks);
+  if (resumes) {
+    trainer.resume();
+  } else if (workers.writes()) {
     for (const char* old : {"metrics.jsonl", "state.safetensors", "model.safetensors", "model.json"})
       fs::remove(folder / old);
-  } else {
-    trainer.resume();
   }
   const train::TrainResult result = trainer.run();
   report.say((result.interrupted ? "stopped; go on with: as2 train --resume " : "done: ") + folder.string());
@@ -204,7 +234,7 @@ json train_one(const TrainArguments& a, const Report& report) {
       {"task", config.task},       {"preset", config.preset},           {"seed", config.seed},
       {"score", nullptr},          {"validation", result.validation},   {"steps", result.steps},
       {"seconds", result.seconds}, {"interrupted", result.interrupted}, {"folder", folder.string()},
-      {"model", nullptr}};
+      {"model", nullptr},          {"workers", workers.world()}};
   if (!result.validation.is_null()) {  // else it was stopped before there was a model
     outcome["score"] = result.score;
     outcome["model"] = result.model.string();
@@ -212,43 +242,78 @@ json train_one(const TrainArguments& a, const Report& report) {
   return outcome;
 }
 
-int train_all(TrainArguments a) {
-  if (a.task.empty() && a.resume.empty()) throw UsageError("name a task, or a run folder with --resume");
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);
-  const Report report(a.quiet);
-  std::vector<std::optional<std::int64_t>> seeds = {a.seed};
-  if (!a.seeds.empty()) {
-    const std::vector<std::int64_t> listed = parse_seeds(a.seeds);
-    seeds.assign(listed.begin(), listed.end());
-  }
-  const std::string out = a.out;
-  json runs = json::array();
+// Workers on one machine take its GPUs in turn.
+torch::Device device_for(const std::string& name, const train::Launch& launch) {
+  const torch::Device device = parse_device(name);
+  if (!device.is_cuda() || name.find(':') != std::string::npos) return device;
+  const int index = launch.local_rank % static_cast<int>(torch::cuda::device_count());
+  return {torch::kCUDA, static_cast<torch::DeviceIndex>(index)};
+}
+
+void print_results(const json& runs, bool as_json) {
   std::vector<double> scores;
-  for (const std::optional<std::int64_t> seed : seeds) {
-    a.seed = seed;
-    if (seeds.size() > 1 && !out.empty()) a.out = (fs::path(out) / ("seed" + std::to_string(*seed))).string();
-    runs.push_back(train_one(a, report));
-    if (!runs.back()["score"].is_null()) scores.push_back(runs.back()["score"]);
-    if (interrupted) break;
+  for (const json& run : runs) {
+    if (!run["score"].is_null()) scores.push_back(run["score"]);
   }
   const auto n = static_cast<double>(scores.size());
   const double mean = std::accumulate(scores.begin(), scores.end(), 0.0) / n;
   double squares = 0;
   for (const double score : scores) squares += (score - mean) * (score - mean);
   const double deviation = n > 1 ? std::sqrt(squares / (n - 1)) : 0;
-  if (a.as_json) {
+  if (as_json) {
     json document = {{"runs", runs}, {"mean", nullptr}, {"std", nullptr}};
     if (n > 0) document.update({{"mean", mean}, {"std", deviation}});
     std::cout << document.dump() << '\n';
-  } else {
-    for (const json& run : runs) {
-      if (!run["score"].is_null())
-        std::printf("%s  score %.4f\n", run["model"].get<std::string>().c_str(), run["score"].get<double>());
-    }
-    if (n > 1) std::printf("mean %.4f ± %.4f over %zu seeds\n", mean, deviation, scores.size());
+    return;
   }
+  for (const json& run : runs) {
+    if (!run["score"].is_null())
+      std::printf("%s  score %.4f\n", run["model"].get<std::string>().c_str(), run["score"].get<double>());
+  }
+  if (n > 1) std::printf("mean %.4f ± %.4f over %zu seeds\n", mean, deviation, scores.size());
+}
+
+using Seeds = std::vector<std::optional<std::int64_t>>;
+
+int train_as_worker(TrainArguments a, const Seeds& seeds) {
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+  const train::Launch launch = train::launch_from_environment();
+  const torch::Device device = device_for(a.device, launch);
+  const c10::DeviceGuard on_device(device);
+  train::Workers workers(launch, device);
+  const Report report(a.quiet || !workers.writes());
+  const std::string out = a.out;
+  json runs = json::array();
+  for (const std::optional<std::int64_t> seed : seeds) {
+    a.seed = seed;
+    if (seeds.size() > 1 && !out.empty()) a.out = (fs::path(out) / ("seed" + std::to_string(*seed))).string();
+    runs.push_back(train_one(a, report, device, workers));
+    if (runs.back()["interrupted"]) break;
+  }
+  if (workers.writes()) print_results(runs, a.as_json);
   return kDone;  // a stop that was asked for is no fault; the document says `interrupted`
+}
+
+int train_all(const TrainArguments& a) {
+  if (a.task.empty() && a.resume.empty()) throw UsageError("name a task, or a run folder with --resume");
+  Seeds seeds = {a.seed};
+  if (!a.seeds.empty()) {
+    const std::vector<std::int64_t> listed = parse_seeds(a.seeds);
+    seeds.assign(listed.begin(), listed.end());
+  }
+  if (a.workers == 1) return train_as_worker(a, seeds);
+  if (std::getenv("RANK") || std::getenv("WORLD_SIZE")) {
+    throw UsageError(
+        "--workers starts processes on this machine, but RANK or WORLD_SIZE is set: a launcher has started "
+        "this one already");
+  }
+  if (const auto code = start_workers(a.workers)) return *code;
+  try {
+    return train_as_worker(a, seeds);
+  } catch (const train::LostWorker&) {
+    return kLostWorker;  // the process that started us says which worker failed
+  }
 }
 
 }  // namespace
@@ -277,6 +342,11 @@ Action declare_train(CLI::App& command) {
       ->excludes("--resume");
   command.add_option("--data-dir", a->data_dir,
                      "folder of MNIST's idx files; default: $AS2_DATA, the cache, the network");
+  command
+      .add_option("--workers", a->workers,
+                  "processes on this machine that share every batch, the threads and the GPUs")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
   command.add_flag("--no-graph", a->no_graph, "CUDA: do not capture the step");
   command.add_flag("--quiet", a->quiet, "no progress");
   command.add_flag("--json", a->as_json, "the result as one JSON document");

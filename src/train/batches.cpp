@@ -140,7 +140,7 @@ Batch Batches::batch(std::int64_t epoch, std::int64_t index) {
   if (options_.symmetry_box > 0) apply_symmetry(batch, epoch, index);
   batch.known = batch.labels >= 0;
   batch.labels = batch.labels.clamp_min(0);
-  if (options_.picture_rows > 0 && pool_.pixels.defined()) add_pictures(batch, rows, epoch, index);
+  if (own(options_.picture_rows) > 0 && pool_.pixels.defined()) add_pictures(batch, rows, epoch, index);
   return batch;
 }
 
@@ -165,7 +165,7 @@ void Batches::apply_symmetry(Batch& batch, std::int64_t epoch, std::int64_t inde
 
 void Batches::add_pictures(Batch& batch, const torch::Tensor& rows, std::int64_t epoch,
                            std::int64_t index) const {
-  const std::int64_t with = std::min(options_.picture_rows, this->rows());
+  const std::int64_t with_all = std::min(options_.picture_rows, options_.batch), with = own(with_all);
   const torch::Tensor here = (batch.evidence & may_have_picture_).narrow(0, 0, with);
   // Positions with a picture come first, in order; the rest of the slots is padding.
   const torch::Tensor slots =
@@ -174,8 +174,7 @@ void Batches::add_pictures(Batch& batch, const torch::Tensor& rows, std::int64_t
   batch.slot_positions = torch::where(batch.slot_mask, slots, torch::zeros_like(slots));
   const std::uint64_t seed = data::scatter(options_.seed ^ stream_of(epoch, index, 2));
   const std::int64_t numbers_each = 1 + (options_.distortion > 0 ? kDistortionNoise : 0);
-  const torch::Tensor numbers =
-      own_rows(uniform({with * options_.world, slots_, numbers_each}, seed, device_));
+  const torch::Tensor numbers = own_rows(uniform({with_all, slots_, numbers_each}, seed, device_));
   torch::Tensor picture;
   if (instances_.pictures.defined()) {
     picture = instances_.pictures.index_select(0, rows.narrow(0, 0, with)).gather(1, batch.slot_positions);

@@ -50,12 +50,13 @@ struct Batch {
   torch::Tensor evidence;        // [batch, positions] bool
   torch::Tensor slot_positions;  // [rows, slots] int64: the positions with pictures, padded with 0
   torch::Tensor slot_mask;       // [rows, slots] bool
-  torch::Tensor pixels;  // [rows, slots, 28, 28] float in 0 … 1; rows ≤ batch: the first rows only
+  torch::Tensor pixels;  // [rows, slots, 28, 28] float in 0 … 1; rows ≤ batch: the first rows only; may be
+                         // undefined
 };
 
 struct BatchOptions {
   std::int64_t batch = 256;       // over all ranks
-  std::int64_t picture_rows = 0;  // rows of a rank that get pictures
+  std::int64_t picture_rows = 0;  // the first rows of the whole batch get pictures
   std::uint64_t seed = 0;
   int rank = 0, world = 1;
   bool shuffle = true;
@@ -72,11 +73,12 @@ class Batches {
   // batch is filled up with the first examples.
   std::int64_t batches() const;
   std::int64_t size() const { return instances_.size(); }
-  // Rows of this rank a batch.
+  // Rows of this rank a batch, and how many of the first `count` rows of the whole batch are among them.
   std::int64_t rows() const { return options_.batch / options_.world; }
+  std::int64_t own(std::int64_t count) const {
+    return (count + options_.world - 1 - options_.rank) / options_.world;
+  }
   Batch batch(std::int64_t epoch, std::int64_t index);
-  // How many rows of a batch get pictures from now on.
-  void set_picture_rows(std::int64_t rows) { options_.picture_rows = rows; }
 
  private:
   const torch::Tensor& order(std::int64_t epoch);

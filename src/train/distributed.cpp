@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include "as2/error.h"
@@ -25,128 +26,143 @@ using Collective = c10d::ProcessGroup;
 #endif
 using Work = c10d::Work;
 
-int integer_from(const char* name, int fallback, int low, int high) {
-  const char* text = std::getenv(name);
-  if (!text || !*text) return fallback;
-  char* end = nullptr;
-  const long value = std::strtol(text, &end, 10);
-  if (*end != '\0' || value < low || value > high) {
-    throw InputError("the environment variable " + std::string(name) + " is '" + text +
-                         "'; expected a whole number from " + std::to_string(low) + " to " +
-                         std::to_string(high),
-                     {"it is normally set by torchrun, srun or mpirun, or by --workers"});
-  }
-  return static_cast<int>(value);
+// How long rank 0 waits for the others to appear, and they for it.
+constexpr std::chrono::minutes kMeeting{5};
+// How long a rank waits for the others in a collective: rank 0 validates and generates data meanwhile. A peer
+// that ends closes its sockets and is noticed at once; this is for one whose machine vanished.
+constexpr std::chrono::minutes kPatience{30};
+
+std::string name_of(const Launch& launch) {
+  return "rank " + std::to_string(launch.rank) + " of " + std::to_string(launch.world);
 }
 
-[[noreturn]] void throw_lost(const Launch& launch, const std::exception& cause) {
-  throw InputError("rank " + std::to_string(launch.rank) + " of " + std::to_string(launch.world) +
-                       " lost its connection to the other workers: " + cause.what(),
-                   {"another worker has ended; its own message says why",
-                    "`as2 train … --resume` continues from the last checkpoint, with any number of workers"});
+[[noreturn]] void throw_lost(const Launch& launch, const std::string& cause) {
+  throw LostWorker(
+      name_of(launch) + " lost its connection to the other workers: " + cause,
+      {"another worker has ended; its own message says why",
+       "`as2 train --resume FOLDER` continues from the last checkpoint, with any number of workers"});
+}
+
+// Runs collectives; what goes wrong in them is a lost peer.
+template <typename Call>
+void together(const Launch& launch, const Call& call) {
+  torch::NoGradGuard no_grad;
+  try {
+    call();
+  } catch (const std::exception& error) {
+    throw_lost(launch, error.what());
+  }
+}
+
+// torchrun listens at MASTER_ADDR itself, for all attempts of a job it restarts.
+c10::intrusive_ptr<c10d::Store> meeting_place(const Launch& launch) {
+  const char* agent = std::getenv("TORCHELASTIC_USE_AGENT_STORE");
+  const char* attempt = std::getenv("TORCHELASTIC_RESTART_COUNT");
+  c10d::TCPStoreOptions options;
+  options.port = static_cast<std::uint16_t>(launch.port);
+  options.isServer = launch.rank == 0 && !(agent && std::string(agent) == "True");
+  options.numWorkers = static_cast<std::size_t>(launch.world);
+  options.timeout = kMeeting;
+  return c10::make_intrusive<c10d::PrefixStore>(std::string("as2/") + (attempt ? attempt : "0"),
+                                                c10::make_intrusive<c10d::TCPStore>(launch.address, options));
 }
 
 c10::intrusive_ptr<Collective> connect(const Launch& launch, torch::Device device, std::string& backend) {
-  c10d::TCPStoreOptions options;
-  options.port = static_cast<std::uint16_t>(launch.port);
-  options.isServer = launch.rank == 0;
-  options.numWorkers = static_cast<std::size_t>(launch.world);
-  options.timeout = std::chrono::seconds(120);
   try {
-    auto store = c10::make_intrusive<c10d::TCPStore>(launch.address, options);
 #ifdef AS2_HAS_NCCL
     if (device.is_cuda()) {
       backend = "nccl";
-      return c10::make_intrusive<c10d::ProcessGroupNCCL>(store, launch.rank, launch.world);
+      auto options = c10d::ProcessGroupNCCL::Options::create();
+      options->timeout = kPatience;
+      return c10::make_intrusive<c10d::ProcessGroupNCCL>(meeting_place(launch), launch.rank, launch.world,
+                                                         options);
     }
 #endif
 #ifdef AS2_HAS_GLOO
     if (device.is_cpu()) {
       backend = "gloo";
-      auto gloo = c10d::ProcessGroupGloo::Options::create(std::chrono::seconds(300));
-      gloo->devices.push_back(c10d::ProcessGroupGloo::createDefaultDevice());
-      gloo->threads = 2;
-      return c10::make_intrusive<c10d::ProcessGroupGloo>(store, launch.rank, launch.world, gloo);
+      auto options = c10d::ProcessGroupGloo::Options::create(kPatience);
+      // c10d's default is the address of the host's name, which is often a loopback one.
+      const char* interface = std::getenv("GLOO_SOCKET_IFNAME");
+      options->devices.push_back(interface ? c10d::ProcessGroupGloo::createDeviceForInterface(interface)
+                                           : c10d::ProcessGroupGloo::createDeviceForHostname(
+                                                 address_towards(launch.address, launch.port)));
+      options->threads = 2;
+      return c10::make_intrusive<c10d::ProcessGroupGloo>(meeting_place(launch), launch.rank, launch.world,
+                                                         options);
     }
 #endif
-    (void)device;
-    (void)backend;
   } catch (const InputError&) {
     throw;
   } catch (const std::exception& error) {
     throw InputError(
-        "rank " + std::to_string(launch.rank) + " of " + std::to_string(launch.world) +
-            " could not meet the others at " + launch.address + ":" + std::to_string(launch.port) + ": " +
-            error.what(),
+        name_of(launch) + " could not meet the others at " + launch.address + ":" +
+            std::to_string(launch.port) + ": " + error.what(),
         {"every worker needs the same MASTER_ADDR and MASTER_PORT, and rank 0 must run at that address"});
   }
-  throw InputError("this build has no engine to train over several processes on this device",
+  static_cast<void>(backend);
+  throw InputError("this build has no engine to train over several processes on " + device.str(),
                    {"on the CPU it needs Gloo's headers (libgloo-dev), on CUDA NCCL's"});
 }
 
 }  // namespace
 
-Launch launch_from_environment() {
-  Launch launch;
-  launch.world = integer_from("WORLD_SIZE", 1, 1, 1 << 16);
-  launch.rank = integer_from("RANK", 0, 0, launch.world - 1);
-  launch.port = integer_from("MASTER_PORT", launch.port, 1, 65535);
-  if (const char* address = std::getenv("MASTER_ADDR"); address && *address) launch.address = address;
-  return launch;
-}
-
 struct Workers::Impl {
+  torch::Device device;  // where the engine wants its tensors
   c10::intrusive_ptr<Collective> group;
   std::string backend = "none";
 };
 
 Workers::Workers(const Launch& launch, torch::Device device)
-    : launch_(launch), impl_(std::make_unique<Impl>()) {
-  if (launch.world > 1) impl_->group = connect(launch, device, impl_->backend);
+    : launch_(launch), impl_(std::make_unique<Impl>(Impl{device, {}})) {
+  if (launch.world > 1 || launch.connects) impl_->group = connect(launch, device, impl_->backend);
 }
 
 Workers::~Workers() = default;
+
+bool Workers::connected() const {
+  return impl_->group.defined();
+}
 
 std::string Workers::backend() const {
   return impl_->backend;
 }
 
 void Workers::broadcast(const std::vector<torch::Tensor>& tensors) {
-  if (!impl_->group) return;
-  try {
-    torch::NoGradGuard no_grad;
-    for (const auto& tensor : tensors) {
-      auto buffer = tensor.contiguous();
-      std::vector<torch::Tensor> one = {buffer};
+  if (!connected()) return;
+  together(launch_, [&] {
+    for (const torch::Tensor& tensor : tensors) {
+      std::vector<torch::Tensor> one = {tensor.to(impl_->device).contiguous()};
       impl_->group->broadcast(one)->wait();
-      if (!buffer.is_same(tensor)) tensor.copy_(buffer);
+      if (!one[0].is_same(tensor)) tensor.copy_(one[0]);
     }
-  } catch (const std::exception& error) {
-    throw_lost(launch_, error);
-  }
+  });
+}
+
+std::string Workers::broadcast(const std::string& text) {
+  if (!connected()) return text;
+  const torch::Tensor size = torch::tensor({static_cast<std::int64_t>(text.size())});
+  broadcast({size});
+  std::string result = text;
+  result.resize(static_cast<std::size_t>(size.item<std::int64_t>()));
+  if (!result.empty())
+    broadcast({torch::from_blob(result.data(), {static_cast<std::int64_t>(result.size())}, torch::kUInt8)});
+  return result;
 }
 
 void Workers::average(const torch::Tensor& tensor) {
-  if (!impl_->group) return;
-  try {
-    torch::NoGradGuard no_grad;
-    auto buffer = tensor.contiguous();
-    std::vector<torch::Tensor> one = {buffer};
+  if (!connected()) return;
+  together(launch_, [&] {
+    std::vector<torch::Tensor> one = {tensor.to(impl_->device).contiguous()};
     impl_->group->allreduce(one)->wait();
-    buffer.div_(world());
-    if (!buffer.is_same(tensor)) tensor.copy_(buffer);
-  } catch (const std::exception& error) {
-    throw_lost(launch_, error);
-  }
+    one[0].div_(world());
+    if (!one[0].is_same(tensor)) tensor.copy_(one[0]);
+  });
 }
 
+// Not c10d's own, which for NCCL guesses the device.
 void Workers::barrier() {
-  if (!impl_->group) return;
-  try {
-    impl_->group->barrier()->wait();
-  } catch (const std::exception& error) {
-    throw_lost(launch_, error);
-  }
+  average(torch::zeros({1}));
 }
 
 struct GradientAverager::Impl {
@@ -163,8 +179,8 @@ struct GradientAverager::Impl {
   std::vector<unsigned> hooks;
   std::vector<Bucket> buckets;  // sent in this order
   std::vector<int> bucket_of, slot_of;
-  std::vector<char> arrived;
   std::size_t next = 0;  // the first bucket not yet sent
+  std::string failure;   // of sending, inside backward: finish() reports it
 
   Impl(Workers& w, std::vector<torch::Tensor> p) : workers(w), parameters(std::move(p)) {}
 
@@ -175,7 +191,6 @@ struct GradientAverager::Impl {
       bucket.work.reset();
       bucket.buffer.zero_();
     }
-    std::fill(arrived.begin(), arrived.end(), 0);
     next = 0;
   }
 
@@ -183,7 +198,6 @@ struct GradientAverager::Impl {
     torch::NoGradGuard no_grad;
     Bucket& bucket = buckets[bucket_of[parameter]];
     view(parameter).copy_(gradient);
-    arrived[parameter] = 1;
     --bucket.missing;
     send_ready();
   }
@@ -199,8 +213,12 @@ struct GradientAverager::Impl {
   }
 
   void send(Bucket& bucket) {
-    std::vector<torch::Tensor> one = {bucket.buffer};
-    bucket.work = workers.impl_->group->allreduce(one);
+    try {
+      std::vector<torch::Tensor> one = {bucket.buffer};
+      bucket.work = workers.impl_->group->allreduce(one);
+    } catch (const std::exception& error) {
+      failure = error.what();
+    }
   }
 };
 
@@ -212,7 +230,6 @@ GradientAverager::GradientAverager(Workers& workers, std::vector<torch::Tensor> 
   const int count = static_cast<int>(impl.parameters.size());
   impl.bucket_of.resize(count);
   impl.slot_of.resize(count);
-  impl.arrived.assign(count, 0);
   std::int64_t size = 0;
   for (int p = count - 1; p >= 0; --p) {
     const torch::Tensor& parameter = impl.parameters[p];
@@ -243,20 +260,18 @@ GradientAverager::~GradientAverager() {
 void GradientAverager::finish() {
   Impl& impl = *impl_;
   if (impl.buckets.empty()) return;
-  try {
-    torch::NoGradGuard no_grad;
-    for (; impl.next < impl.buckets.size(); ++impl.next) impl.send(impl.buckets[impl.next]);
+  for (; impl.next < impl.buckets.size(); ++impl.next) impl.send(impl.buckets[impl.next]);
+  if (!impl.failure.empty()) throw_lost(impl.workers.launch_, impl.failure);
+  together(impl.workers.launch_, [&] {
     for (auto& bucket : impl.buckets) {
       bucket.work->wait();
       bucket.buffer.div_(impl.workers.world());
-      for (int p : bucket.parameters) {
-        if (impl.arrived[p]) impl.parameters[p].mutable_grad().copy_(impl.view(p));
+      for (const int p : bucket.parameters) {
+        if (impl.parameters[p].grad().defined()) impl.parameters[p].mutable_grad().copy_(impl.view(p));
       }
     }
-    impl.reset();
-  } catch (const std::exception& error) {
-    throw_lost(impl.workers.launch_, error);
-  }
+  });
+  impl.reset();
 }
 
 }  // namespace as2::train

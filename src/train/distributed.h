@@ -9,23 +9,22 @@
 #include <string>
 #include <vector>
 
+#include "as2/error.h"
+#include "train/launch.h"
+
 namespace as2::train {
 
-// This process among its peers. One process alone: rank 0 of 1.
-struct Launch {
-  int rank = 0;
-  int world = 1;
-  std::string address = "127.0.0.1";
-  int port = 29500;
+// A peer has ended, or cannot be reached any more.
+class LostWorker : public InputError {
+ public:
+  using InputError::InputError;
 };
 
-// Reads RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT; none set means one process alone.
-Launch launch_from_environment();
-
-// The processes that train together. With world = 1 every call is a no-op and nothing is connected.
+// The processes that train together. One process that no launcher started is not connected, and then every
+// call is a no-op. A call that fails because a peer has ended throws LostWorker.
 class Workers {
  public:
-  explicit Workers(const Launch& launch, torch::Device device = torch::kCPU);
+  explicit Workers(const Launch& launch = {}, torch::Device device = torch::kCPU);
   ~Workers();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
@@ -33,13 +32,25 @@ class Workers {
   int rank() const { return launch_.rank; }
   int world() const { return launch_.world; }
   bool writes() const { return launch_.rank == 0; }  // only this process touches the run folder
-  std::string backend() const;                       // "none", "gloo" or "nccl"
+  bool connected() const;
+  std::string backend() const;  // "none", "gloo" or "nccl"
 
   // Everybody gets rank 0's values, in place.
   void broadcast(const std::vector<torch::Tensor>& tensors);
+  // Rank 0's text.
+  std::string broadcast(const std::string& text);
   // Everybody gets the mean over the ranks, in place.
   void average(const torch::Tensor& tensor);
+  // Returns when every rank has come here.
   void barrier();
+  // What `make` returns; rank 0 makes it before the others, who then find what it fetched or cached.
+  template <typename Make>
+  auto after_rank_zero(const Make& make) {
+    if (!writes()) barrier();
+    auto made = make();
+    if (writes()) barrier();
+    return made;
+  }
 
  private:
   friend class GradientAverager;
@@ -59,8 +70,8 @@ class GradientAverager {
   GradientAverager(const GradientAverager&) = delete;
   GradientAverager& operator=(const GradientAverager&) = delete;
 
-  // After backward: waits for the buckets and puts the averages into the parameters' gradients.
-  // Parameters without a gradient in this step (frozen ones) count as zero and stay undefined.
+  // After backward: waits for the buckets and puts the averages into the parameters' gradients. A parameter
+  // that this rank's batch did not touch counts as zero here.
   void finish();
 
  private:

@@ -5,12 +5,11 @@
 namespace as2::train {
 namespace {
 
-// Mean cross-entropy of logits [.., classes] against labels [..] where `where` holds.
+// Summed cross-entropy of logits [.., classes] against labels [..] where `where` holds.
 torch::Tensor cross_entropy(const torch::Tensor& logits, const torch::Tensor& labels,
                             const torch::Tensor& where) {
   const torch::Tensor log_p = torch::log_softmax(logits, -1).gather(-1, labels.unsqueeze(-1)).squeeze(-1);
-  const torch::Tensor count = where.sum().clamp_min(1);
-  return -torch::where(where, log_p, torch::zeros_like(log_p)).sum() / count;
+  return -torch::where(where, log_p, torch::zeros_like(log_p)).sum();
 }
 
 }  // namespace
@@ -103,13 +102,35 @@ void Objective::set_epoch(double epoch) {
   }
 }
 
-torch::Tensor Objective::values(const Batch& batch, const Prediction& prediction) const {
+torch::Tensor Objective::labels_read(const std::string& term, const Batch& batch) const {
+  if (term == "perception") {
+    if (!batch.pixels.defined()) return torch::zeros({0}, batch.known.options());
+    const torch::Tensor known = batch.known.narrow(0, 0, batch.pixels.size(0));
+    return known.gather(1, batch.slot_positions) & batch.slot_mask;
+  }
+  if (term == "evidence") return batch.known & batch.evidence;
+  if (term == "latent") return batch.known & ~batch.evidence;
+  return {};
+}
+
+torch::Tensor Objective::counts(const Batch& batch) const {
+  torch::Tensor counts = torch::ones_like(weights_);
+  for (std::size_t term = 0; term < names_.size(); ++term) {
+    const torch::Tensor read = labels_read(names_[term], batch);
+    if (read.defined()) counts.select(0, static_cast<std::int64_t>(term)).copy_(read.sum());
+  }
+  return counts;
+}
+
+torch::Tensor Objective::values(const Batch& batch, const Prediction& prediction,
+                                const torch::Tensor& counts) const {
   const torch::Tensor last = prediction.logits.back();
   torch::Tensor passes, beliefs;  // both made once, where a term asks
-  const auto reasoner_term = [&](const torch::Tensor& where) {
+  const auto reasoner_term = [&](const torch::Tensor& where, const torch::Tensor& count) {
     if (!passes.defined()) passes = losses_.every_pass ? torch::stack(prediction.logits) : last.unsqueeze(0);
     const std::vector<std::int64_t> shape = {passes.size(0), batch.labels.size(0), batch.labels.size(1)};
-    return cross_entropy(passes, batch.labels.unsqueeze(0).expand(shape), where.unsqueeze(0).expand(shape));
+    return cross_entropy(passes, batch.labels.unsqueeze(0).expand(shape), where.unsqueeze(0).expand(shape)) /
+           (count * passes.size(0));
   };
   const auto constrained = [&]() -> const torch::Tensor& {
     if (!beliefs.defined()) {
@@ -119,21 +140,22 @@ torch::Tensor Objective::values(const Batch& batch, const Prediction& prediction
     }
     return beliefs;
   };
+  const torch::Tensor at_least = counts.clamp_min(1e-9);  // a term without labels is 0
   std::vector<torch::Tensor> values;
-  for (const std::string& name : names_) {
-    if (name == "perception") {
-      const std::int64_t rows = prediction.perceived.size(0);
-      const torch::Tensor symbol = batch.labels.narrow(0, 0, rows).gather(1, batch.slot_positions);
-      const torch::Tensor known =
-          batch.known.narrow(0, 0, rows).gather(1, batch.slot_positions) & batch.slot_mask;
+  for (std::size_t term = 0; term < names_.size(); ++term) {
+    const std::string& name = names_[term];
+    const torch::Tensor read = labels_read(name, batch);
+    const torch::Tensor count = at_least.select(0, static_cast<std::int64_t>(term));
+    if (name == "perception" && read.numel() == 0) {
+      values.push_back(torch::zeros({}, weights_.options()));
+    } else if (name == "perception") {
+      const torch::Tensor symbol = batch.labels.narrow(0, 0, read.size(0)).gather(1, batch.slot_positions);
       const torch::Tensor cells = (batch.slot_positions * class_of_.size(1) + symbol).flatten();
       const torch::Tensor shown = class_of_.flatten().index_select(0, cells).view_as(symbol);
       const torch::Tensor inside = shown.clamp_max(prediction.perceived.size(2) - 1);
-      values.push_back(cross_entropy(prediction.perceived, inside, known));
-    } else if (name == "evidence") {
-      values.push_back(reasoner_term(batch.known & batch.evidence));
-    } else if (name == "latent") {
-      values.push_back(reasoner_term(batch.known & ~batch.evidence));
+      values.push_back(cross_entropy(prediction.perceived, inside, read) / count);
+    } else if (name == "evidence" || name == "latent") {
+      values.push_back(reasoner_term(read, count));
     } else if (name == "constraint") {
       values.push_back(
           soft_tp_->loss(constrained(), losses_.sum_reduction ? tp::Reduction::kSum : tp::Reduction::kMean));

@@ -64,12 +64,19 @@ class Objective {
   const std::vector<std::string>& names() const { return names_; }
   // Sets the weights of this (fractional) epoch; device tensors only, so a captured step sees them.
   void set_epoch(double epoch);
-  // The terms of a batch, [terms].
-  torch::Tensor values(const Batch& batch, const Prediction& prediction) const;
+  // How many labels each term is a mean over, [terms]; 1 where it is a mean over rows.
+  torch::Tensor counts(const Batch& batch) const;
+  // The terms of a batch, [terms], divided by `counts`. Ranks that share a batch divide by the mean of their
+  // counts: then the mean of their terms is the term of the whole batch, however its labels are spread.
+  torch::Tensor values(const Batch& batch, const Prediction& prediction, const torch::Tensor& counts) const;
   // Σ weight · value.
   torch::Tensor total(const torch::Tensor& values) const { return values.dot(weights_); }
 
  private:
+  // [batch, positions] or, for perception, [rows, slots]: the labels a term is a mean over; undefined
+  // where it is a mean over rows.
+  torch::Tensor labels_read(const std::string& term, const Batch& batch) const;
+
   LossConfig losses_;
   const tp::SoftTp* soft_tp_;
   std::vector<std::string> names_;

@@ -55,10 +55,10 @@ void Optimizer::zero_grad() {
   for (Group& group : groups_) group.gradient.zero_();
 }
 
-std::vector<torch::Tensor> Optimizer::gradients() const {
+std::vector<torch::Tensor> Optimizer::active_parameters() const {
   std::vector<torch::Tensor> active;
   for (const Group& group : groups_) {
-    if (!group.frozen) active.push_back(group.gradient);
+    if (!group.frozen) active.insert(active.end(), group.parameters.begin(), group.parameters.end());
   }
   return active;
 }
@@ -66,7 +66,9 @@ std::vector<torch::Tensor> Optimizer::gradients() const {
 void Optimizer::step() {
   torch::NoGradGuard no_grad;
   torch::Tensor squares = torch::zeros_like(norm_);
-  for (const torch::Tensor& gradient : gradients()) squares = squares + gradient.dot(gradient);
+  for (const Group& group : groups_) {
+    if (!group.frozen) squares = squares + group.gradient.dot(group.gradient);
+  }
   norm_.copy_(squares.sqrt_());
   const torch::Tensor scale = options_.clip_norm > 0 ? (options_.clip_norm / (norm_ + 1e-6)).clamp_max_(1.0)
                                                      : torch::ones_like(norm_);

@@ -1,7 +1,7 @@
 // AdamW, gradient clipping and an average of the weights (EMA) over flat buffers.
 //
 // All parameters of a group become views of one tensor, and so do their gradients: a step is a dozen
-// element-wise operations a group instead of a dozen a parameter, an all-reduce is one call, and everything
+// element-wise operations a group instead of a dozen a parameter, and everything
 // the step reads (learning rate, step count) lives on the device. So nothing waits for the host, and the step
 // can be captured in a CUDA graph; LibTorch's own AdamW keeps its step count on the host and cannot.
 #pragma once
@@ -46,8 +46,8 @@ class Optimizer {
   // One update from the gradients; reads device tensors only.
   void step();
 
-  // Gradients of the active groups, one flat tensor each: what data-parallel training averages.
-  std::vector<torch::Tensor> gradients() const;
+  // The parameters of the groups that are not frozen: what data-parallel training averages gradients of.
+  std::vector<torch::Tensor> active_parameters() const;
   // The norm before clipping, of the last step. Scalar on the device.
   torch::Tensor gradient_norm() const { return norm_; }
 

@@ -5,6 +5,10 @@
 //   curves.svg          the same as curves
 //   state.safetensors   where the run stands; a resumed run continues bit for bit
 //   model.safetensors   the averaged weights that did best on validation, and their card
+//
+// Several workers run the same loop on their rows of every batch, with the same weights throughout. What
+// depends on a clock, a signal, a file or a validation is rank 0's word, broadcast: every rank takes the same
+// turns. The state does not depend on the number of workers.
 #pragma once
 
 #include <atomic>
@@ -15,6 +19,7 @@
 #include <vector>
 
 #include "nn/model.h"
+#include "train/distributed.h"
 #include "train/objective.h"
 #include "train/step_graph.h"
 #include "train/task.h"
@@ -31,12 +36,10 @@ struct Progress {
 };
 
 struct TrainHooks {
-  std::function<void(const Progress&)> on_progress;                          // several times a second
-  std::function<void(const nlohmann::json&)> on_record;                      // each line of metrics.jsonl
-  std::function<void(const std::vector<torch::Tensor>&)> average_gradients;  // over the ranks, in place
-  const std::atomic<bool>* stop = nullptr;                                   // set: save and return
-  int rank = 0, world = 1;
-  std::string command;  // for the model's card
+  std::function<void(const Progress&)> on_progress;      // several times a second
+  std::function<void(const nlohmann::json&)> on_record;  // each line of metrics.jsonl, on rank 0
+  const std::atomic<bool>* stop = nullptr;               // set on rank 0: all save and return
+  std::string command;                                   // for the model's card
 };
 
 struct TrainResult {
@@ -50,10 +53,11 @@ struct TrainResult {
 
 class Trainer {
  public:
+  // Keeps references to `task` and `workers`.
   Trainer(const Config& config, const nn::ModelOptions& model, const Task& task, std::filesystem::path folder,
-          torch::Device device, TrainHooks hooks);
+          torch::Device device, Workers& workers, TrainHooks hooks);
 
-  // Goes on from state.safetensors of the folder.
+  // Goes on from state.safetensors of the folder, which only rank 0 reads.
   void resume();
   TrainResult run();
 
@@ -62,6 +66,8 @@ class Trainer {
   nlohmann::json validate();
 
  private:
+  void agree_on_run();
+  bool agree_on_time(double seconds);
   void set_epoch(std::int64_t epoch);
   void set_training();  // training mode, for all but a perception that is frozen for good
   void load_batch(const Batch& batch);
@@ -69,8 +75,10 @@ class Trainer {
   double fraction() const;
   void read_totals();
   void record();
+  void write_record();
   NamedTensors state() const;  // all that the next step depends on, sharing storage
   void save_state() const;
+  std::string read_state();  // the tensors in place, and where the run stood as JSON
   void save_model(const nlohmann::json& validation);
   void calibrate();
   nlohmann::json scores(bool perceived);
@@ -80,12 +88,14 @@ class Trainer {
   const Task& task_;
   std::filesystem::path folder_;
   torch::Device device_;
+  Workers& workers_;
   TrainHooks hooks_;
   tp::SoftTp soft_tp_;
   std::shared_ptr<nn::Model> model_;
   torch::Tensor mask_;
   std::unique_ptr<Network> network_;
   std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<GradientAverager> averager_;
   std::unique_ptr<Objective> objective_;
   std::unique_ptr<Batches> batches_, validation_;
   StepGraph graph_;

@@ -108,20 +108,27 @@ TEST(Batches, PicturesShowTheSymbolOfTheirPosition) {
   EXPECT_TRUE(shown.equal(symbol + 1));
 }
 
-// Two ranks see the rows of one process's batch, each row once.
+// Ranks see the rows of one process's batch, each row once, also where its pictures do not divide evenly.
 TEST(Batches, RanksShareABatchWithoutOverlap) {
   const Fixture fixture;
   BatchOptions options = options_of(8);
-  options.picture_rows = 4;
-  Batches whole = fixture.batches(options);
-  options.world = 2;
-  options.picture_rows = 2;
-  Batches first = fixture.batches(options);
-  options.rank = 1;
-  Batches second = fixture.batches(options);
-  const Batch joined = whole.batch(4, 1), a = first.batch(4, 1), b = second.batch(4, 1);
-  EXPECT_TRUE(torch::stack({a.labels, b.labels}, 1).flatten(0, 1).equal(joined.labels));
-  EXPECT_TRUE(torch::stack({a.pixels, b.pixels}, 1).flatten(0, 1).equal(joined.pixels));
+  options.picture_rows = 5;
+  options.distortion = 1;
+  const Batch joined = fixture.batches(options).batch(4, 1);
+  for (const int world : {2, 4}) {
+    options.world = world;
+    for (options.rank = 0; options.rank < world; ++options.rank) {
+      const auto own = [&](const torch::Tensor& all) {
+        return all.slice(0, options.rank, all.size(0), world);
+      };
+      const Batch batch = fixture.batches(options).batch(4, 1);
+      EXPECT_TRUE(batch.labels.equal(own(joined.labels)));
+      EXPECT_TRUE(batch.evidence.equal(own(joined.evidence)));
+      EXPECT_TRUE(batch.slot_positions.equal(own(joined.slot_positions)));
+      EXPECT_TRUE(torch::allclose(batch.pixels, own(joined.pixels), 0, 1e-6));
+    }
+    options.rank = 0;
+  }
 }
 
 TEST(Batches, DistortionMovesInkButKeepsItsRange) {

@@ -1,50 +1,14 @@
-// Gradients averaged over processes: the ranks are forked, so that each has an engine of its own.
+// Gradients averaged over processes.
 #include "train/distributed.h"
 
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cstdlib>
-#include <functional>
 
-#include "as2/error.h"
+#include "train/ranks.h"
 
 namespace as2::train {
 namespace {
-
-// A port that was free a moment ago.
-int free_port() {
-  const int handle = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof(address);
-  bind(handle, reinterpret_cast<sockaddr*>(&address), size);
-  getsockname(handle, reinterpret_cast<sockaddr*>(&address), &size);
-  close(handle);
-  return ntohs(address.sin_port);
-}
-
-// Exit codes of `world` processes that each run `body(launch)`.
-std::vector<int> run_ranks(int world, const std::function<int(const Launch&)>& body) {
-  const int port = free_port();
-  std::vector<pid_t> children;
-  for (int rank = 0; rank < world; ++rank) {
-    const pid_t child = fork();
-    if (child == 0) _exit(body(Launch{rank, world, "127.0.0.1", port}));
-    children.push_back(child);
-  }
-  std::vector<int> codes;
-  for (const pid_t child : children) {
-    int status = 0;
-    waitpid(child, &status, 0);
-    codes.push_back(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
-  }
-  return codes;
-}
 
 // The gradient of a small network on rows [first, first + count) of a fixed batch.
 std::vector<torch::Tensor> parameters_with_gradient(std::int64_t first, std::int64_t count,
@@ -110,16 +74,51 @@ TEST(Distributed, ALostRankEndsTheOthersWithAMessage) {
   EXPECT_EQ(codes, (std::vector<int>{7, 9}));
 }
 
+// As under `torchrun --nproc-per-node 1`: the same path, with one rank.
+TEST(Distributed, OneRankThatALauncherStartedConnects) {
+  const auto codes = run_ranks(1, [](const Launch& alone) {
+    if (Workers(alone).connected()) return 1;
+    Launch launch = alone;
+    launch.connects = true;
+    Workers workers(launch);
+    const auto mean = torch::full({3}, 2.0);
+    workers.average(mean);
+    return workers.backend() == "gloo" && mean.eq(2).all().item<bool>() &&
+                   workers.broadcast(std::string("text")) == "text"
+               ? 0
+               : 1;
+  });
+  EXPECT_EQ(codes, std::vector<int>{0});
+}
+
 TEST(Distributed, LaunchIsReadFromTheEnvironment) {
-  setenv("WORLD_SIZE", "3", 1);
-  setenv("RANK", "2", 1);
-  setenv("MASTER_PORT", "1234", 1);
-  EXPECT_EQ(launch_from_environment().rank, 2);
-  EXPECT_EQ(launch_from_environment().port, 1234);
-  setenv("RANK", "3", 1);
-  EXPECT_THROW(launch_from_environment(), InputError);
-  for (const char* name : {"WORLD_SIZE", "RANK", "MASTER_PORT"}) unsetenv(name);
+  for (const char* name : {"RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT"}) unsetenv(name);
+  setenv("MASTER_ADDR", "left over", 1);
   EXPECT_EQ(launch_from_environment().world, 1);
+  EXPECT_FALSE(launch_from_environment().connects);
+  set_launch_environment({2, 3, 1, "host", 1234});
+  EXPECT_EQ(launch_from_environment().rank, 2);
+  EXPECT_EQ(launch_from_environment().world, 3);
+  EXPECT_EQ(launch_from_environment().local_rank, 1);
+  EXPECT_EQ(launch_from_environment().address, "host");
+  EXPECT_EQ(launch_from_environment().port, 1234);
+  EXPECT_TRUE(launch_from_environment().connects);
+  unsetenv("LOCAL_RANK");
+  EXPECT_EQ(launch_from_environment().local_rank, 2);
+  for (const char* wrong : {"3", "-1", "two"}) {
+    setenv("RANK", wrong, 1);
+    EXPECT_THROW(launch_from_environment(), InputError);
+  }
+  for (const char* name : {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}) {
+    set_launch_environment({2, 3, 1, "host", 1234});
+    unsetenv(name);
+    try {
+      launch_from_environment();
+      ADD_FAILURE() << name << " is missing";
+    } catch (const InputError& error) {
+      EXPECT_NE(std::string(error.what()).find(std::string(name) + " is not set"), std::string::npos);
+    }
+  }
 }
 
 }  // namespace

@@ -4,8 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <iostream>
@@ -13,52 +11,10 @@
 
 #include "files.h"
 #include "support/bars.h"
+#include "train/tiny_run.h"
 
 namespace as2::train {
 namespace {
-
-namespace fs = std::filesystem;
-
-// A folder that goes away with the test.
-class Folder {
- public:
-  Folder()
-      : path_(fs::temp_directory_path() /
-              ("as2-train-" + std::to_string(::getpid()) + "-" + std::to_string(next_++))) {
-    fs::create_directories(path_);
-  }
-  ~Folder() { fs::remove_all(path_); }
-  const fs::path& path() const { return path_; }
-
- private:
-  static inline int next_ = 0;
-  fs::path path_;
-};
-
-struct TinyRun {
-  Config config;
-  std::unique_ptr<Task> task;
-  std::unique_ptr<Trainer> trainer;
-
-  TinyRun(const std::vector<std::string>& overrides, const fs::path& folder, TrainHooks hooks = {}) {
-    Settings settings = layered_settings("sudoku", "tiny", overrides);
-    config = read_config(settings);
-    task = std::make_unique<Task>(config, TaskOptions{});
-    const nn::ModelOptions model = read_model(settings, static_cast<std::int64_t>(task->classes().size()));
-    settings.refuse_unused();
-    config.resolved = settings.resolved();
-    trainer = std::make_unique<Trainer>(config, model, *task, folder, torch::kCPU, std::move(hooks));
-  }
-};
-
-const std::vector<std::string> kShort = {
-    "data.train=256",  "data.validation=64",      "train.epochs=3",         "train.batch=32",
-    "train.stop_at=2", "model.reasoner.width=16", "model.reasoner.passes=3"};
-
-std::vector<std::string> with(std::vector<std::string> base, const std::vector<std::string>& more) {
-  base.insert(base.end(), more.begin(), more.end());
-  return base;
-}
 
 std::map<std::string, torch::Tensor> weights_of(nn::Model& model) {
   std::map<std::string, torch::Tensor> weights;
@@ -128,7 +84,7 @@ TEST(Trainer, ResumeRefusesWhatDoesNotFit) {
 
 TEST(Trainer, TheBackboneStandsStillWhileFrozen) {
   Folder folder, pictures;
-  as2::testing::write_bars(pictures.path());
+  testing::write_bars(pictures.path());
   const auto overrides = with(
       kShort, {"images.positions=[\"cell(*\"]", "images.source=\"" + pictures.path().string() + "\"",
                "model.perception.preset=paper", "model.perception.width=0.125", "model.perception.d_model=16",

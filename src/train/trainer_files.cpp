@@ -1,0 +1,200 @@
+// What a run writes to its folder, and reads from it when it goes on.
+#include <algorithm>
+#include <fstream>
+
+#include "as2/error.h"
+#include "files.h"
+#include "train/curves.h"
+#include "train/trainer.h"
+
+namespace as2::train {
+namespace {
+
+using nlohmann::json;
+
+std::vector<json> read_records(const std::filesystem::path& path) {
+  std::vector<json> records;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    json record = json::parse(line, nullptr, false);
+    if (record.is_object()) records.push_back(std::move(record));
+  }
+  return records;
+}
+
+}  // namespace
+
+// Rank 0 validates and writes while the others wait for its score.
+void Trainer::record() {
+  if (workers_.writes()) write_record();
+  const torch::Tensor best = torch::tensor({best_}, torch::kFloat64);
+  workers_.broadcast({best});
+  best_ = best.item<double>();
+  std::fill(sums_.begin(), sums_.end(), 0);
+  recorded_examples_ = static_cast<double>(examples_);
+  recorded_seconds_ = seconds_;
+}
+
+void Trainer::write_record() {
+  const json validation = validate();
+  const double score = validation["score"];
+  const std::size_t terms = objective_->names().size();
+  const double steps = std::max(1.0, sums_[terms + 2]);
+  const double spent = std::max(1e-9, seconds_ - recorded_seconds_);
+  json line = {{"epoch", epoch_},
+               {"step", step_},
+               {"seconds", seconds_},
+               {"loss", sums_[terms] / steps},
+               {"gradient_norm", sums_[terms + 1] / steps},
+               {"learning_rate",
+                learning_rate(fraction(), config_.train.rate, config_.train.warmup, config_.train.last_rate)},
+               {"examples_per_second", (static_cast<double>(examples_) - recorded_examples_) / spent},
+               {"validation", validation}};
+  for (std::size_t term = 0; term < terms; ++term)
+    line["terms"][objective_->names()[term]] = sums_[term] / steps;
+  progress_.score = score;
+  if (score >= best_) {
+    best_ = score;
+    best_validation_ = validation;
+    line["best"] = true;
+    save_model(validation);
+  }
+  std::ofstream(folder_ / "metrics.jsonl", std::ios::app) << line.dump() << '\n';
+  draw();
+  if (hooks_.on_record) hooks_.on_record(line);
+}
+
+void Trainer::save_model(const json& validation) {
+  optimizer_->swap_average();
+  model_->eval();
+  const bool perception_learns =
+      !model_->perception.is_empty() && config_.losses.perception.weight > 0 && frozen_ < 2;
+  torch::Tensor temperature;
+  if (perception_learns) {
+    // Only the file is calibrated: training goes on as if nothing had happened.
+    torch::Tensor& buffer = model_->perception->named_buffers()["temperature"];
+    temperature = buffer.clone();
+    calibrate();
+  }
+  nn::SaveOptions options;
+  options.card = {
+      {"task", config_.task},
+      {"preset", config_.preset},
+      {"seed", config_.seed},
+      {"classes", task_.classes()},
+      {"validation", validation},
+      {"config", config_.resolved},
+      {"data",
+       {{"source", config_.data.source}, {"train", batches_->size()}, {"validation", validation_->size()}}},
+      {"trained",
+       {{"steps", step_},
+        {"epochs", epoch_},
+        {"seconds", seconds_},
+        {"device", device_.str()},
+        {"workers", workers_.world()},
+        {"torch", TORCH_VERSION},
+        {"command", hooks_.command}}}};
+  if (!config_.data.path.empty()) options.card["data"]["path"] = config_.data.path;
+  nn::save_model(folder_ / "model.safetensors", *model_, task_.program(), options);
+  if (temperature.defined()) {
+    torch::NoGradGuard no_grad;
+    model_->perception->named_buffers()["temperature"].copy_(temperature);
+  }
+  set_training();
+  optimizer_->swap_average();
+}
+
+NamedTensors Trainer::state() const {
+  NamedTensors tensors = optimizer_->state();
+  for (const auto& buffer : model_->named_buffers())
+    tensors.emplace_back("buffer." + buffer.key(), buffer.value());
+  return tensors;
+}
+
+void Trainer::save_state() const {
+  data::SafeTensorFile file;
+  for (const auto& [name, tensor] : state()) file.tensors.push_back(nn::pack(name, tensor.reshape({-1})));
+  const json place = {{"epoch", epoch_},
+                      {"index", index_},
+                      {"step", step_},
+                      {"examples", examples_},
+                      {"seconds", seconds_},
+                      {"sums", sums_},
+                      {"recorded_examples", recorded_examples_},
+                      {"best", best_},
+                      {"best_validation", best_validation_},
+                      {"seed", config_.seed},
+                      {"program", task_.program().hash}};
+  file.metadata["place"] = place.dump();
+  data::write_safetensors(folder_ / "state.safetensors", file);
+}
+
+void Trainer::resume() {
+  const json place = json::parse(workers_.broadcast(workers_.writes() ? read_state() : ""));
+  epoch_ = place["epoch"];
+  index_ = place["index"];
+  step_ = place["step"];
+  examples_ = place["examples"];
+  recorded_examples_ = place.value("recorded_examples", static_cast<double>(examples_));
+  seconds_ = place["seconds"];
+  if (const auto sums = place.value("sums", std::vector<double>()); sums.size() == sums_.size()) sums_ = sums;
+  best_ = place["best"];
+  best_validation_ = place["best_validation"];
+}
+
+std::string Trainer::read_state() {
+  const std::filesystem::path path = folder_ / "state.safetensors";
+  const data::SafeTensorFile file = data::read_safetensors(path);
+  const json place =
+      json::parse(file.metadata.count("place") ? file.metadata.at("place") : "", nullptr, false);
+  if (!place.is_object()) throw InputError({path.string()}, "not the state of a training run");
+  if (place["program"] != task_.program().hash) {
+    throw InputError({path.string()}, "was trained on another program",
+                     {"compile the program it was started with"});
+  }
+  torch::NoGradGuard no_grad;
+  for (auto& [name, tensor] : state()) {
+    const data::SafeTensor* saved = file.find(name);
+    if (!saved || nn::unpack(*saved).numel() != tensor.numel()) {
+      throw InputError({path.string()}, "does not fit the model: " + name,
+                       {"resume with the configuration the run was started with"});
+    }
+    torch::Tensor target = tensor;
+    target.copy_(nn::unpack(*saved).view(tensor.sizes()));
+  }
+  // What was written after the state was saved happens again.
+  std::string kept;
+  for (const json& record : read_records(folder_ / "metrics.jsonl")) {
+    if (record["step"] <= place["step"]) kept += record.dump() + '\n';
+  }
+  write_file(folder_ / "metrics.jsonl", kept);
+  return place.dump();
+}
+
+void Trainer::draw() const {
+  Panel losses{"loss", "step", {{"loss", {}}}, true}, scores{"validation", "step", {}, false};
+  Panel rate{"learning rate", "step", {{"", {}}}, false};
+  for (const std::string& name : objective_->names()) losses.series.push_back({name, {}});
+  for (const json& record : read_records(folder_ / "metrics.jsonl")) {
+    const double step = record["step"];
+    losses.series[0].points.emplace_back(step, record["loss"]);
+    for (std::size_t term = 1; term < losses.series.size(); ++term) {
+      losses.series[term].points.emplace_back(step, record["terms"].value(losses.series[term].name, 0.0));
+    }
+    rate.series[0].points.emplace_back(step, record["learning_rate"]);
+    for (const char* part : {"given", "perceived"}) {
+      if (!record["validation"].contains(part)) continue;
+      for (const char* measure : {"exact", "cell"}) {
+        if (!record["validation"][part].contains(measure)) continue;
+        const std::string name = std::string(part) + " " + measure;
+        auto series = std::find_if(scores.series.begin(), scores.series.end(),
+                                   [&](const Series& s) { return s.name == name; });
+        if (series == scores.series.end()) series = scores.series.insert(series, {name, {}});
+        series->points.emplace_back(step, record["validation"][part][measure]);
+      }
+    }
+  }
+  write_file(folder_ / "curves.svg", draw_curves({losses, scores, rate}));
+}
+
+}  // namespace as2::train

@@ -1,0 +1,83 @@
+// Held-out scores of the averaged weights, and the temperature that makes perception's confidences honest.
+#include "train/trainer.h"
+
+namespace as2::train {
+
+using nlohmann::json;
+
+json Trainer::validate() {
+  torch::NoGradGuard no_grad;
+  optimizer_->swap_average();
+  model_->eval();
+  json result;
+  const double share = model_->reasoner ? config_.train.perceived_share : 1;
+  const bool pictures = !model_->perception.is_empty() && !task_.pictures().positions.empty();
+  double score = 0;
+  int parts = 0;
+  for (const bool perceived : {false, true}) {
+    if (perceived ? share == 0 || !pictures : share == 1 && pictures) continue;
+    const json part = scores(perceived);
+    score += part["exact"].get<double>();
+    ++parts;
+    result[perceived ? "perceived" : "given"] = part;
+  }
+  result["score"] = score / std::max(1, parts);
+  set_training();
+  optimizer_->swap_average();
+  return result;
+}
+
+// Shares of right positions and of wholly right examples. Without a reasoner only pictures are read; then an
+// example is right if its pictures are and the program agrees with the labels at the other positions.
+json Trainer::scores(bool perceived) {
+  ForwardOptions forward;
+  forward.perceived_rows = perceived ? validation_->rows() : 0;
+  torch::Tensor right = torch::zeros({}, mask_.options().dtype(torch::kFloat64));
+  torch::Tensor cells = torch::zeros_like(right), whole = torch::zeros_like(right);
+  std::int64_t seen = 0;
+  for (std::int64_t index = 0; index < validation_->batches(); ++index) {
+    const Batch batch = validation_->batch(0, index);
+    const std::int64_t rows = std::min(validation_->rows(), validation_->size() - seen);
+    const Prediction prediction = network_->forward(batch, forward);
+    const torch::Tensor answer = prediction.logits.back().argmax(-1);
+    torch::Tensor read = batch.known;
+    if (!model_->reasoner) read = read & batch.evidence;
+    const torch::Tensor same = (answer == batch.labels) & read;
+    torch::Tensor exact = (same == read).all(1);
+    if (!model_->reasoner && soft_tp_.residual_terms() > 0) {
+      const torch::Tensor decided = torch::where(batch.evidence, answer, batch.labels);
+      const torch::Tensor all = torch::ones_like(batch.known);
+      const torch::Tensor agrees = soft_tp_.max_residual(label_beliefs(decided, all, mask_)) < 0.5;
+      const torch::Tensor checkable = (batch.known | batch.evidence).all(1);
+      exact = exact & (agrees | ~checkable);
+    }
+    right += same.narrow(0, 0, rows).sum();
+    cells += read.narrow(0, 0, rows).sum();
+    whole += exact.narrow(0, 0, rows).sum();
+    seen += rows;
+  }
+  const double known = cells.item<double>();
+  json result = {{"exact", whole.item<double>() / static_cast<double>(std::max<std::int64_t>(1, seen))},
+                 {"examples", seen}};
+  if (known > 0) result["cell"] = right.item<double>() / known;
+  return result;
+}
+
+void Trainer::calibrate() {
+  torch::NoGradGuard no_grad;
+  std::vector<torch::Tensor> logits, labels;
+  for (std::int64_t index = 0; index < validation_->batches(); ++index) {
+    const Batch batch = validation_->batch(0, index);
+    const std::int64_t rows = batch.pixels.size(0), slots = batch.pixels.size(1);
+    const torch::Tensor seen = batch.slot_mask.flatten().nonzero().squeeze(1);
+    logits.push_back(
+        model_->perception->forward(batch.pixels.view({rows * slots, 28, 28})).logits.index_select(0, seen));
+    const torch::Tensor symbols = batch.labels.gather(1, batch.slot_positions);
+    const torch::Tensor class_of = task_.pictures().class_of.to(device_);
+    const torch::Tensor cells = (batch.slot_positions * class_of.size(1) + symbols).flatten();
+    labels.push_back(class_of.flatten().index_select(0, cells).index_select(0, seen));
+  }
+  model_->perception->calibrate(torch::cat(logits), torch::cat(labels));
+}
+
+}  // namespace as2::train
