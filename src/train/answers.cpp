@@ -10,6 +10,22 @@
 namespace as2::train {
 namespace {
 
+// Beliefs that are random leave the decoder nothing to go by: past this many steps a better answer is not
+// worth the search for it, and any answer will do.
+constexpr std::int64_t kNodes = 1000;
+
+// The likeliest answer under random beliefs, or one that is nearly so; empty: the program has none.
+compile::Assignment random_answer(const decode::Decoder& decoder, std::size_t beliefs_size,
+                                  data::Random& random) {
+  decode::Beliefs beliefs(beliefs_size);
+  for (double& belief : beliefs) belief = random.unit() + 1e-3;
+  decode::DecodeOptions options;
+  options.node_budget = kNodes;
+  decode::Decoded decoded = decoder.decode(beliefs, options);
+  if (decoded.status == decode::Status::kUnknown) decoded = decoder.decode(beliefs);
+  return decoded.models.empty() ? compile::Assignment() : decoded.models[0].assignment;
+}
+
 // Positions whose symbols, once given, leave only this answer; grown from a random choice by positions at
 // which another answer differs.
 std::vector<int> unique_evidence(const decode::Decoder& decoder, const compile::Assignment& answer,
@@ -42,8 +58,11 @@ Instances sampled_answers(const compile::ConstraintProgram& program, const std::
                           std::int64_t count, int min_evidence, int max_evidence, std::uint64_t seed) {
   const auto positions = static_cast<std::int64_t>(program.positions.size());
   const std::size_t size = program.positions.size() * static_cast<std::size_t>(program.max_symbols());
-  AS2_REQUIRE(min_evidence <= static_cast<int>(candidates.size()),
-              "more evidence than positions that can have it");
+  if (min_evidence > static_cast<int>(candidates.size())) {
+    throw InputError("data.min_clues is " + std::to_string(min_evidence) + ", and only " +
+                         std::to_string(candidates.size()) + " positions can be evidence",
+                     {"set data.min_clues and data.max_clues to what the program has room for"});
+  }
   const decode::Decoder decoder(program);
   Instances instances;
   instances.labels = torch::empty({count, positions}, torch::kInt16);
@@ -53,12 +72,8 @@ Instances sampled_answers(const compile::ConstraintProgram& program, const std::
   at::parallel_for(0, count, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t n = begin; n < end; ++n) {
       data::Random random(seed, static_cast<std::uint64_t>(n));
-      decode::Beliefs beliefs(size);
-      for (double& belief : beliefs) belief = random.unit() + 1e-3;
-      const decode::Decoded decoded = decoder.decode(beliefs);
-      if (decoded.models.empty())
-        throw InputError("the program has no answer set, so there is nothing to train on");
-      const compile::Assignment& answer = decoded.models[0].assignment;
+      const compile::Assignment answer = random_answer(decoder, size, random);
+      if (answer.empty()) throw InputError("the program has no answer set, so there is nothing to train on");
       for (std::int64_t i = 0; i < positions; ++i)
         labels[n][i] = static_cast<std::int16_t>(answer[static_cast<std::size_t>(i)]);
       const int most = std::min(max_evidence, static_cast<int>(candidates.size()));

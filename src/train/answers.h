@@ -6,8 +6,9 @@
 
 namespace as2::train {
 
-// Answer sets of the program drawn at random (the most likely one under random beliefs), each with evidence
-// at `min_evidence` to `max_evidence` of `candidates`, and more where that leaves a second answer possible.
+// Answer sets of the program drawn at random (the most likely one under random beliefs, or nearly), each with
+// evidence at `min_evidence` to `max_evidence` of `candidates`, and more where that leaves a second answer
+// possible.
 Instances sampled_answers(const compile::ConstraintProgram& program, const std::vector<int>& candidates,
                           std::int64_t count, int min_evidence, int max_evidence, std::uint64_t seed);
 
