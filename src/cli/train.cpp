@@ -221,14 +221,17 @@ json train_one(const TrainArguments& a, const Report& report, torch::Device devi
   hooks.on_record = [&](const json& line) { report.record(line); };
   hooks.stop = &interrupted;
   hooks.command = command_line(a);
-  train::Trainer trainer(config, prepared.model, *prepared.task, folder, device, workers, hooks);
+  const auto trainer = workers.after_rank_zero([&] {
+    return std::make_unique<train::Trainer>(config, prepared.model, *prepared.task, folder, device, workers,
+                                            hooks);
+  });
   if (resumes) {
-    trainer.resume();
+    trainer->resume();
   } else if (workers.writes()) {
     for (const char* old : {"metrics.jsonl", "state.safetensors", "model.safetensors", "model.json"})
       fs::remove(folder / old);
   }
-  const train::TrainResult result = trainer.run();
+  const train::TrainResult result = trainer->run();
   report.say((result.interrupted ? "stopped; go on with: as2 train --resume " : "done: ") + folder.string());
   json outcome = {
       {"task", config.task},       {"preset", config.preset},           {"seed", config.seed},

@@ -43,7 +43,8 @@ class Workers {
   void average(const torch::Tensor& tensor);
   // Returns when every rank has come here.
   void barrier();
-  // What `make` returns; rank 0 makes it before the others, who then find what it fetched or cached.
+  // What `make` returns; rank 0 makes it before the others, who then find what it fetched or cached. What is
+  // wrong for all, rank 0 alone throws.
   template <typename Make>
   auto after_rank_zero(const Make& make) {
     if (!writes()) barrier();

@@ -88,9 +88,8 @@ Trainer::Trainer(const Config& config, const nn::ModelOptions& model, const Task
                        : options.batch;
   const bool perception_learns = config_.losses.perception.weight > 0 && config_.train.freeze_epochs >= 0;
   if (!model_->perception.is_empty()) options.picture_rows = perception_learns ? options.batch : perceived;
-  batches_ = std::make_unique<Batches>(
-      workers_.after_rank_zero([&] { return task.instances(Part::kTrain, config_.data.train); }),
-      task.pool(Part::kTrain), task.pictures(), options, device_);
+  batches_ = std::make_unique<Batches>(task.instances(Part::kTrain, config_.data.train),
+                                       task.pool(Part::kTrain), task.pictures(), options, device_);
   forward_.evidence_gradient = config_.train.evidence_gradient;
   forward_.perceived_rows = batches_->own(perceived);
   options.rank = 0;

@@ -53,7 +53,7 @@ struct TrainResult {
 
 class Trainer {
  public:
-  // Keeps references to `task` and `workers`.
+  // Keeps references to `task` and `workers`; does not speak to the other workers yet.
   Trainer(const Config& config, const nn::ModelOptions& model, const Task& task, std::filesystem::path folder,
           torch::Device device, Workers& workers, TrainHooks hooks);
 

@@ -62,6 +62,7 @@ class RunningAs2 {
     }
     return true;
   }
+  pid_t pid() const { return pid_; }
   void interrupt() const { kill(pid_, SIGINT); }
   // The key, on the terminal.
   void press_control_c() const {

@@ -36,7 +36,8 @@ nlohmann::json trained(const std::string& task_name, const std::string& preset,
   const nn::ModelOptions model = read_model(settings, static_cast<std::int64_t>(task.classes().size()));
   settings.refuse_unused();
   config.resolved = settings.resolved();
-  Trainer trainer(config, model, task, folder, torch::kCPU, {});
+  Workers alone;
+  Trainer trainer(config, model, task, folder, torch::kCPU, alone, {});
   const TrainResult result = trainer.run();
   const auto loaded = nn::load_model(result.model, task.program());
   const Instances instances = task.instances(Part::kTest, test_examples);
