@@ -91,7 +91,8 @@ class OneProgram : public ::testing::Test {
     Outcome outcome;
     TrainHooks hooks;
     hooks.on_progress = [&](const Progress& progress) { outcome.losses.push_back(progress.loss); };
-    Trainer trainer(config, model, task, folder_ / "run", torch::kCPU, hooks);
+    Workers alone;
+    Trainer trainer(config, model, task, folder_ / "run", torch::kCPU, alone, hooks);
     outcome.result = trainer.run();
     return outcome;
   }
