@@ -237,7 +237,7 @@ json train_one(const TrainArguments& a, const Report& report, torch::Device devi
       {"task", config.task},       {"preset", config.preset},           {"seed", config.seed},
       {"score", nullptr},          {"validation", result.validation},   {"steps", result.steps},
       {"seconds", result.seconds}, {"interrupted", result.interrupted}, {"folder", folder.string()},
-      {"model", nullptr},          {"workers", workers.world()}};
+      {"model", nullptr},          {"workers", workers.world()},        {"backend", workers.backend()}};
   if (!result.validation.is_null()) {  // else it was stopped before there was a model
     outcome["score"] = result.score;
     outcome["model"] = result.model.string();

@@ -121,13 +121,15 @@ void Trainer::agree_on_run() {
   for (const auto& [name, tensor] : state()) workers_.broadcast({tensor});
 }
 
-// The clock and the wish to stop are rank 0's.
+// The clock is rank 0's, as the mean of its seconds times the ranks and nothing from the others; a wish to
+// stop is anybody's.
 bool Trainer::agree_on_time(double seconds) {
   const bool stop = hooks_.stop && hooks_.stop->load();
-  const torch::Tensor word = torch::tensor({seconds, stop ? 1.0 : 0.0}, torch::kFloat64);
-  workers_.broadcast({word});
+  const torch::Tensor word = torch::tensor(
+      {workers_.writes() ? seconds * workers_.world() : 0.0, stop ? 1.0 : 0.0}, torch::kFloat64);
+  workers_.average(word);
   seconds_ = word[0].item<double>();
-  return word[1].item<double>() != 0;
+  return word[1].item<double>() > 0;
 }
 
 double Trainer::fraction() const {

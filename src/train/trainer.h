@@ -7,8 +7,8 @@
 //   model.safetensors   the averaged weights that did best on validation, and their card
 //
 // Several workers run the same loop on their rows of every batch, with the same weights throughout. What
-// depends on a clock, a signal, a file or a validation is rank 0's word, broadcast: every rank takes the same
-// turns. The state does not depend on the number of workers.
+// depends on a clock, a signal, a file or a validation they agree on first: every rank takes the same turns.
+// The state does not depend on the number of workers.
 #pragma once
 
 #include <atomic>
@@ -38,7 +38,7 @@ struct Progress {
 struct TrainHooks {
   std::function<void(const Progress&)> on_progress;      // several times a second
   std::function<void(const nlohmann::json&)> on_record;  // each line of metrics.jsonl, on rank 0
-  const std::atomic<bool>* stop = nullptr;               // set on rank 0: all save and return
+  const std::atomic<bool>* stop = nullptr;               // set on any rank: all save and return
   std::string command;                                   // for the model's card
 };
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include "train/ranks.h"
 
@@ -89,6 +90,35 @@ TEST(Distributed, OneRankThatALauncherStartedConnects) {
                : 1;
   });
   EXPECT_EQ(codes, std::vector<int>{0});
+}
+
+// torchrun listens at MASTER_ADDR itself; the last process plays its part until the others are done.
+TEST(Distributed, MeetsAtTheStoreOfTorchrun) {
+  int done[2];
+  ASSERT_EQ(pipe(done), 0);
+  const auto codes = run_ranks(3, [&](Launch launch) {
+    launch.world = 2;
+    if (launch.rank == 2) {
+      c10d::TCPStoreOptions options;
+      options.port = static_cast<std::uint16_t>(launch.port);
+      options.isServer = true;
+      options.waitWorkers = false;
+      c10d::TCPStore store(launch.address, options);
+      char word = 0;
+      return read(done[0], &word, 1) == 1 ? 0 : 1;
+    }
+    setenv("TORCHELASTIC_USE_AGENT_STORE", "True", 1);
+    setenv("TORCHELASTIC_RESTART_COUNT", "1", 1);
+    const auto mean = torch::full({3}, 1.0 + launch.rank);
+    {
+      Workers workers(launch);
+      workers.average(mean);
+      workers.barrier();
+    }
+    if (launch.rank == 0 && write(done[1], "!", 1) != 1) return 1;
+    return mean.eq(1.5).all().item<bool>() ? 0 : 1;
+  });
+  EXPECT_EQ(codes, (std::vector<int>{0, 0, 0}));
 }
 
 TEST(Distributed, LaunchIsReadFromTheEnvironment) {

@@ -17,7 +17,7 @@ using nlohmann::json;
 struct Plan {
   int world = 1;
   bool resume = false;
-  std::int64_t stop_at = 0;  // rank 0 asks to stop after this step; 0: never
+  std::int64_t stop_at = 0;  // the last rank asks to stop after this step; 0: never
 };
 
 // Exit code of one rank: 0 done, 4 stopped.
@@ -26,7 +26,7 @@ int train_rank(const Launch& launch, const Plan& plan, const std::vector<std::st
   torch::set_num_threads(1);
   std::atomic<bool> stop{false};
   TrainHooks hooks;
-  if (launch.rank == 0) {
+  if (launch.rank == plan.world - 1) {
     hooks.stop = &stop;
     hooks.on_progress = [&](const Progress& p) { stop = plan.stop_at > 0 && p.step >= plan.stop_at; };
   }

@@ -66,6 +66,7 @@ TEST_F(WorkersVerb, OneRunFolderAndOneDocument) {
   ASSERT_EQ(finished.exit_code, 0) << finished.err;
   const json result = json::parse(finished.out)["runs"][0];  // throws on anything before or after it
   EXPECT_EQ(result["workers"], 2);
+  EXPECT_EQ(result["backend"], "gloo");
   EXPECT_EQ(result["steps"], 16);
   EXPECT_EQ(count(finished.err, "epoch 2 "), 1U) << finished.err;
   EXPECT_EQ(count(finished.err, "done: run"), 1U) << finished.err;
