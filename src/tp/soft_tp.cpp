@@ -87,40 +87,14 @@ class Call {
   // Σ (p − p·factor)² over batch and terms.
   torch::Tensor squared_residual() const {
     if (cuda_) return cuda_->squared_residual(beliefs);
-    torch::Tensor values, sum;
-    if (needs_values()) values = reference::values(tables, beliefs);
-    const auto add = [&](const Terms& terms, const torch::Tensor& units) {
-      const torch::Tensor part = reference::squared_residual(terms, units, values);
-      sum = sum.defined() ? sum + part : part;
-    };
-    if (fused_) {
-      sum = fused_squared_residual(fused_, beliefs);
-    } else {
-      add(tables.exclusive.terms, reference::units(tables.exclusive, values));
-      add(tables.linear.terms, reference::units(tables.linear, values));
-    }
-    if (tables.other.terms.count > 0)
-      add(tables.other.terms, reference::units(tables.other, tables.circuit, values));
-    return sum;
+    return over_terms(fused_squared_residual, reference::squared_residual,
+                      [](const torch::Tensor& x, const torch::Tensor& y) { return x + y; });
   }
 
   // [batch]: the largest |p − p·factor|.
   torch::Tensor largest_residual() const {
-    torch::Tensor values, largest;
-    if (needs_values()) values = reference::values(tables, beliefs);
-    const auto take = [&](const Terms& terms, const torch::Tensor& units) {
-      const torch::Tensor part = reference::largest_residual(terms, units, values);
-      largest = largest.defined() ? largest.maximum(part) : part;
-    };
-    if (fused_) {
-      largest = fused_largest_residual(fused_, beliefs);
-    } else {
-      take(tables.exclusive.terms, reference::units(tables.exclusive, values));
-      take(tables.linear.terms, reference::units(tables.linear, values));
-    }
-    if (tables.other.terms.count > 0)
-      take(tables.other.terms, reference::units(tables.other, tables.circuit, values));
-    return largest;
+    return over_terms(fused_largest_residual, reference::largest_residual,
+                      [](const torch::Tensor& x, const torch::Tensor& y) { return x.maximum(y); });
   }
 
   // [batch, families · cells]: mean factor of each family at each cell.
@@ -135,6 +109,26 @@ class Call {
 
  private:
   bool needs_values() const { return !fused_ || tables.other.terms.count > 0; }
+
+  // `of` the terms of every kind, joined.
+  template <class Fused, class Of, class Join>
+  torch::Tensor over_terms(Fused fused, Of of, Join join) const {
+    torch::Tensor values, joined;
+    if (needs_values()) values = reference::values(tables, beliefs);
+    const auto add = [&](const Terms& terms, const torch::Tensor& units) {
+      const torch::Tensor part = of(terms, units, values);
+      joined = joined.defined() ? join(joined, part) : part;
+    };
+    if (fused_) {
+      joined = fused(fused_, beliefs);
+    } else {
+      add(tables.exclusive.terms, reference::units(tables.exclusive, values));
+      add(tables.linear.terms, reference::units(tables.linear, values));
+    }
+    if (tables.other.terms.count > 0)
+      add(tables.other.terms, reference::units(tables.other, tables.circuit, values));
+    return joined;
+  }
 
   template <class Fused, class Add>
   torch::Tensor factors(const torch::Tensor& at, const torch::Tensor& base, Fused fused, Add add) const {

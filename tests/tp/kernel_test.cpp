@@ -6,6 +6,7 @@
 
 #include "as2/soft_tp.h"
 #include "support/hand_programs.h"
+#include "torch_compat.h"
 #include "tp/beliefs.h"
 
 namespace as2::test {
@@ -89,7 +90,7 @@ TEST(Kernels, GarbageInThePaddingIsIgnored) {
   }
 }
 
-TEST(Precision, LowerOnesAreComputedInFloat32AndAutocastIsKeptOut) {
+TEST(Precision, LowerOnesAreComputedInFloat32) {
   const auto program = sudoku(2);
   Random random(2);
   const torch::Tensor beliefs = random_beliefs(program, 4, random).to(torch::kBFloat16);
@@ -189,6 +190,42 @@ TEST(Refinement, AveragesTheGroupsOfThePositionAndLeavesOthersAlone) {
   EXPECT_NEAR(refined[0][0][0].item<double>(), 0.5 * 0.2 / (0.5 * 0.2 + 0.5), 1e-15);
   EXPECT_NEAR(refined[0][1][0].item<double>(), 0.8 * 0.5 / (0.8 * 0.5 + 0.2), 1e-15);
   EXPECT_NEAR(refined[0][2][0].item<double>(), 0.3, 1e-15);
+}
+
+// Inside a network that runs in bfloat16 soft T_P stays in float32, to the last bit.
+TEST(Precision, AutocastDoesNotReachInside) {
+  RandomConstraintOptions all;
+  all.derived = true;
+  const compile::ConstraintProgram programs[] = {sudoku(2), addition(3), random_constraints(5, all)};
+  for (const compile::ConstraintProgram& program : programs) {
+    for (const Kernel kernel : {Kernel::kFused, Kernel::kReference}) {
+      const SoftTp soft(program, kernel);
+      Random random(9);
+      const torch::Tensor given = random_beliefs(program, 3, random).to(torch::kFloat32);
+      const auto everything = [&](const torch::Tensor& beliefs) {
+        torch::Tensor p = beliefs.detach().clone().set_requires_grad(true);
+        std::vector<torch::Tensor> all_of_it = {soft.image(p),        soft.residual(p),
+                                                soft.loss(p),         soft.refine(p, 3),
+                                                soft.max_residual(p), soft.log_satisfaction(p)};
+        (soft.loss(p) + soft.image(p).pow(2).sum() + soft.log_satisfaction(p).sum()).backward();
+        all_of_it.push_back(p.grad());
+        return all_of_it;
+      };
+      const auto plain = everything(given),
+                 of_rounded = everything(given.to(torch::kBFloat16).to(torch::kFloat32));
+      const compat::AutocastScope autocast(torch::kCPU, true);
+      ASSERT_EQ(torch::matmul(given, given.transpose(1, 2)).scalar_type(), torch::kBFloat16)
+          << "autocast is off";
+      const auto inside = everything(given), low = everything(given.to(torch::kBFloat16));
+      for (std::size_t k = 0; k < plain.size(); ++k) {
+        EXPECT_EQ(inside[k].scalar_type(), torch::kFloat32) << k;
+        EXPECT_TRUE(inside[k].equal(plain[k])) << k;
+        if (k + 1 == plain.size()) continue;  // the gradient comes back in the beliefs' own precision
+        EXPECT_EQ(low[k].scalar_type(), torch::kFloat32) << k;
+        EXPECT_TRUE(low[k].equal(of_rounded[k])) << k;
+      }
+    }
+  }
 }
 
 }  // namespace
