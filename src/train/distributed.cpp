@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include "as2/error.h"
@@ -55,7 +56,7 @@ void together(const Launch& launch, const Call& call) {
 }
 
 // torchrun listens at MASTER_ADDR itself, for all attempts of a job it restarts.
-c10::intrusive_ptr<c10d::Store> meeting_place(const Launch& launch) {
+[[maybe_unused]] c10::intrusive_ptr<c10d::Store> meeting_place(const Launch& launch) {
   const char* agent = std::getenv("TORCHELASTIC_USE_AGENT_STORE");
   const char* attempt = std::getenv("TORCHELASTIC_RESTART_COUNT");
   c10d::TCPStoreOptions options;
@@ -67,7 +68,8 @@ c10::intrusive_ptr<c10d::Store> meeting_place(const Launch& launch) {
                                                 c10::make_intrusive<c10d::TCPStore>(launch.address, options));
 }
 
-c10::intrusive_ptr<Collective> connect(const Launch& launch, torch::Device device, std::string& backend) {
+c10::intrusive_ptr<Collective> connect(const Launch& launch, torch::Device device,
+                                       [[maybe_unused]] std::string& backend) {
   try {
 #ifdef AS2_HAS_NCCL
     if (device.is_cuda()) {
@@ -100,7 +102,6 @@ c10::intrusive_ptr<Collective> connect(const Launch& launch, torch::Device devic
             std::to_string(launch.port) + ": " + error.what(),
         {"every worker needs the same MASTER_ADDR and MASTER_PORT, and rank 0 must run at that address"});
   }
-  static_cast<void>(backend);
   throw InputError("this build has no engine to train over several processes on " + device.str(),
                    {"on the CPU it needs Gloo's headers (libgloo-dev), on CUDA NCCL's"});
 }
