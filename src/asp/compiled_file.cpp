@@ -17,25 +17,8 @@ constexpr const char* kMapPrefix = "as2 map ";
 constexpr const char* kStatementPrefix = "as2 statement ";
 constexpr const char* kWarningPrefix = "as2 warning ";
 
-constexpr std::pair<StatementKind, const char*> kKinds[] = {
-    {StatementKind::kConstraint, "constraint"},
-    {StatementKind::kChoice, "choice"},
-    {StatementKind::kClue, "clue"},
-    {StatementKind::kWeak, "weak"},
-    {StatementKind::kMinimize, "minimize"},
-    {StatementKind::kShow, "show"},
-    {StatementKind::kRule, "rule"},
-};
-
-const char* kind_name(StatementKind kind) {
-  for (const auto& [value, name] : kKinds) {
-    if (value == kind) return name;
-  }
-  throw_contract_error("kind", __FILE__, __LINE__, "a statement of the source was expected");
-}
-
 StatementKind kind_of(const std::string& name) {
-  for (const auto& [value, kind] : kKinds) {
+  for (const auto& [value, kind] : kKindNames) {
     if (name == kind) return value;
   }
   throw InputError("`" + name + "` is no kind of statement");

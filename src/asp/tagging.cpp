@@ -261,21 +261,12 @@ class Tagger {
 
   // Families first: a comment behind a choice must not take the name of a constraint.
   void give_names() {
-    static const std::map<StatementKind, std::string> kDefaults = {
-        {StatementKind::kConstraint, "constraint"},
-        {StatementKind::kChoice, "choice"},
-        {StatementKind::kClue, "clue"},
-        {StatementKind::kWeak, "weak"},
-        {StatementKind::kMinimize, "minimize"},
-        {StatementKind::kShow, "show"},
-        {StatementKind::kRule, "rule"},
-    };
     std::map<std::string, int> taken;
     for (const bool constraints : {true, false}) {
       for (auto& statement : result_.map.statements) {
         if ((statement.kind == StatementKind::kConstraint) != constraints) continue;
         if (statement.name.empty()) {
-          statement.name = kDefaults.at(statement.kind) + "@" + std::to_string(statement.location.line);
+          statement.name = kind_name(statement.kind) + ("@" + std::to_string(statement.location.line));
         }
         std::string unique = statement.name;
         int& uses = taken[unique];
@@ -294,6 +285,13 @@ class Tagger {
 };
 
 }  // namespace
+
+const char* kind_name(StatementKind kind) {
+  for (const auto& [value, name] : kKindNames) {
+    if (value == kind) return name;
+  }
+  throw_contract_error("kind", __FILE__, __LINE__, "a statement of the source was expected");
+}
 
 TaggedProgram tag(const SourceProgram& program) {
   return Tagger(program).run();

@@ -5,12 +5,25 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "as2/ground_program.h"
 #include "asp/statements.h"
 
 namespace as2::asp {
+
+// As `.as2c` files and statements without a name of their own call them.
+inline constexpr std::pair<StatementKind, const char*> kKindNames[] = {
+    {StatementKind::kConstraint, "constraint"},
+    {StatementKind::kChoice, "choice"},
+    {StatementKind::kClue, "clue"},
+    {StatementKind::kWeak, "weak"},
+    {StatementKind::kMinimize, "minimize"},
+    {StatementKind::kShow, "show"},
+    {StatementKind::kRule, "rule"},
+};
+const char* kind_name(StatementKind kind);
 
 // What a `.as2c` file keeps beside the tagged aspif.
 struct SourceMap {

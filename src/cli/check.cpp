@@ -110,13 +110,6 @@ void print_summary(const compile::Compiled& compiled) {
   print_table(rows, "lllrr");
 }
 
-void print_warnings(const std::vector<asp::Warning>& warnings) {
-  for (const asp::Warning& warning : warnings) {
-    const std::string place = warning.location.str();
-    std::cerr << place << (place.empty() ? "" : ": ") << "warning: " << warning.message << '\n';
-  }
-}
-
 struct CheckOptions {
   std::shared_ptr<ProgramOptions> program;
   std::string show;

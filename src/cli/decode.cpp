@@ -231,12 +231,7 @@ void print_answer(const Json& json, std::ostream& out) {
 }
 
 int decode_beliefs(const Arguments& arguments) {
-  const compile::Compiled compiled =
-      compile::compile_files(arguments.program->files, arguments.program->ground_options());
-  const ConstraintProgram& program = compiled.program;
-  for (const asp::Warning& warning : compiled.warnings) {
-    std::cerr << warning.location.str() << ": warning: " << warning.message << '\n';
-  }
+  const ConstraintProgram program = arguments.program->compile().program;
   DecodeOptions options;
   options.method = arguments.method == "greedy" ? decode::Method::kGreedy : decode::Method::kMap;
   options.pins = read_pins(arguments.pins, program);
@@ -279,12 +274,7 @@ int decode_beliefs(const Arguments& arguments) {
 Action declare_decode(CLI::App& command) {
   auto arguments = std::make_shared<Arguments>();
   arguments->program = declare_program(command);
-  command
-      .add_option("--beliefs", arguments->beliefs,
-                  "JSON {position: {symbol: p}}, one document or one a line; `-` is standard input; or a "
-                  ".safetensors file with `beliefs` [batch, positions, symbols]")
-      ->required()
-      ->type_name("FILE");
+  declare_beliefs(command, arguments->beliefs);
   command
       .add_option("--method", arguments->method,
                   "map: the best assignment, exactly; greedy: the paper's procedure")

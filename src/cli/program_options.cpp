@@ -1,6 +1,7 @@
 #include "cli/program_options.h"
 
 #include <CLI/CLI.hpp>
+#include <iostream>
 
 namespace as2::cli {
 
@@ -14,6 +15,28 @@ asp::GroundOptions ProgramOptions::ground_options() const {
     options.constants.emplace_back(constant.substr(0, equals), constant.substr(equals + 1));
   }
   return options;
+}
+
+compile::Compiled ProgramOptions::compile() const {
+  compile::Compiled compiled = compile::compile_files(files, ground_options());
+  print_warnings(compiled.warnings);
+  return compiled;
+}
+
+void print_warnings(const std::vector<asp::Warning>& warnings) {
+  for (const asp::Warning& warning : warnings) {
+    const std::string place = warning.location.str();
+    std::cerr << place << (place.empty() ? "" : ": ") << "warning: " << warning.message << '\n';
+  }
+}
+
+void declare_beliefs(CLI::App& command, std::string& file) {
+  command
+      .add_option("--beliefs", file,
+                  "JSON {position: {symbol: p}}, one document or one a line; `-` is standard input; or a "
+                  ".safetensors file with `beliefs` [batch, positions, symbols]")
+      ->required()
+      ->type_name("FILE");
 }
 
 std::shared_ptr<ProgramOptions> declare_program(CLI::App& command) {

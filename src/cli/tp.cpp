@@ -108,12 +108,7 @@ void print_answer(const Json& json, std::ostream& out) {
 }
 
 int evaluate(const Arguments& arguments) {
-  const compile::Compiled compiled =
-      compile::compile_files(arguments.program->files, arguments.program->ground_options());
-  const ConstraintProgram& program = compiled.program;
-  for (const asp::Warning& warning : compiled.warnings) {
-    std::cerr << warning.location.str() << ": warning: " << warning.message << '\n';
-  }
+  const ConstraintProgram program = arguments.program->compile().program;
   const tp::SoftTp soft(program);
   int code = kDone;
   for (const BeliefsEntry& entry : read_beliefs(arguments.beliefs, program)) {
@@ -135,12 +130,7 @@ int evaluate(const Arguments& arguments) {
 Action declare_tp(CLI::App& command) {
   auto arguments = std::make_shared<Arguments>();
   arguments->program = declare_program(command);
-  command
-      .add_option("--beliefs", arguments->beliefs,
-                  "JSON {position: {symbol: p}}, one document or one a line; `-` is standard input; or a "
-                  ".safetensors file with `beliefs` [batch, positions, symbols]")
-      ->required()
-      ->type_name("FILE");
+  declare_beliefs(command, arguments->beliefs);
   command.add_option("--refine", arguments->refine, "Also refine the beliefs, at most K times (Eq. 6)")
       ->check(CLI::NonNegativeNumber)
       ->type_name("K");
