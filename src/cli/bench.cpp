@@ -15,6 +15,8 @@ using Json = nlohmann::ordered_json;
 
 const std::vector<BenchSubject> kSubjects = {
     {"decode", "The decoder beside clingo: boards a second, hard boards, large boards", bench_decode},
+    {"misreading", "When as2 solve calls a board impossible: true boards refused, forged ones corrected",
+     bench_misreading},
     {"solve", "Pictures of boards to answers: boards a second, share of each step, time to the first",
      bench_solve},
     {"tp", "Soft T_P: tuned kernels against LibTorch operations, growth with size, memory", bench_tp},

@@ -14,9 +14,10 @@ struct BenchSubject {
   nlohmann::ordered_json (*measure)();
 };
 
-nlohmann::ordered_json bench_decode();  // bench_decode.cpp
-nlohmann::ordered_json bench_solve();   // bench_solve.cpp
-nlohmann::ordered_json bench_tp();      // bench_tp.cpp
+nlohmann::ordered_json bench_decode();      // bench_decode.cpp
+nlohmann::ordered_json bench_misreading();  // bench_misreading.cpp
+nlohmann::ordered_json bench_solve();       // bench_solve.cpp
+nlohmann::ordered_json bench_tp();          // bench_tp.cpp
 
 // One figure of a subject's table. `target` says in words what is asked, empty: nothing.
 nlohmann::ordered_json bench_row(const std::string& name, double value, const std::string& unit,

@@ -12,9 +12,6 @@
 namespace as2::eval {
 namespace {
 
-// Nats that the changed clues may cost together. With the shipped perception, the misread digits of 200
-// boards cost up to 4.3; a clear digit that was put where the rules forbid it 13 (the median of 40).
-constexpr double kMisreading = 11.5;
 constexpr double kTimeBudgetSeconds = 10;
 // Boards through the networks at once: more, and the tensors of every step are new pages from the system.
 constexpr std::size_t kAtOnce = 16;
@@ -44,9 +41,10 @@ train::ProgramConfig board_program(const std::filesystem::path& weights, int box
 
 }  // namespace
 
-BoardSolver::BoardSolver(const std::filesystem::path& weights, int box)
+BoardSolver::BoardSolver(const std::filesystem::path& weights, int box, bool with_reasoner)
     : program_config_(board_program(weights, box)), program_(train::load_program(program_config_)) {
   model_ = nn::load_model(weights, program_);
+  if (!with_reasoner) model_->reasoner = nullptr;
   decoder_ = std::make_unique<decode::Decoder>(program_);
   const auto fail = [&](const std::string& what) {
     throw InputError({weights.string()}, what,
@@ -167,10 +165,9 @@ void BoardSolver::decode(BoardAnswer& answer) const {
   const auto& models = answer.decoded.models;
   if (models.empty()) return;
   answer.explanation = decode::explain(program_, answer.beliefs, models[0].assignment);
-  double cost = 0;
   for (const decode::Change& change : answer.explanation.changed)
-    cost += std::log(change.p_read) - std::log(std::max(change.p_decoded, 1e-30));
-  answer.completable = cost <= kMisreading;
+    answer.correction += std::log(change.p_read) - std::log(std::max(change.p_decoded, 1e-30));
+  answer.completable = answer.correction <= kMisreading;
   if (models.size() > 1) {
     answer.margin = models[0].log_probability - models[1].log_probability;
     answer.unique = std::any_of(answer.clues.begin(), answer.clues.end(), [&](int clue) {

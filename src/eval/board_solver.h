@@ -21,13 +21,18 @@
 
 namespace as2::eval {
 
+// Nats of correction beyond which clues are not misread but wrong; `as2 bench misreading` measures what it
+// costs.
+constexpr double kMisreading = 4;
+
 struct BoardAnswer {
   decode::Beliefs beliefs;   // perception's at clues, uniform at blanks
   decode::Beliefs reasoned;  // the reasoner's, or the same without one
   std::vector<int> clues;    // positions with ink
   decode::Decoded decoded;   // at most two models
   decode::Explanation explanation;
-  bool completable = false;      // the answer changes no clue beyond what misreading explains
+  double correction = 0;         // nats by which the changed clues are less likely than what was read
+  bool completable = false;      // there is an answer, and misreading explains its correction
   std::optional<bool> unique;    // none: no answer, or the search for a second one was given up
   std::optional<double> margin;  // log p of the answer minus that of the next best; none: there is no other
 
@@ -41,8 +46,9 @@ struct SolveTimes {
 
 class BoardSolver {
  public:
-  // Loads weights with their card for boards of box × box boxes; InputError where they do not fit.
-  BoardSolver(const std::filesystem::path& weights, int box);
+  // Loads weights with their card for boards of box × box boxes; InputError where they do not fit. Without
+  // the reasoner the answers are as probable, and found without its guidance.
+  BoardSolver(const std::filesystem::path& weights, int box, bool with_reasoner = true);
 
   const compile::ConstraintProgram& program() const { return program_; }
   const train::ProgramConfig& program_config() const { return program_config_; }

@@ -1,0 +1,121 @@
+// When a board is impossible and when it was only misread: the threshold kMisreading, chosen and then
+// measured.
+//
+// Evidence is soft, so a board whose clues contradict one another has a nearest valid board too. A true board
+// whose clues perception misread costs few nats to put right; one with a clear digit that does not belong
+// costs many. Between the two stands a threshold. It is chosen on boards of held-out training digits, and
+// what it does is measured on other boards of test digits.
+#include <algorithm>
+
+#include "cli/bench.h"
+#include "data/board_image.h"
+#include "data/mnist.h"
+#include "data/render.h"
+#include "data/sudoku.h"
+#include "eval/board_solver.h"
+#include "eval/trained.h"
+
+namespace as2::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kBoards = 500;
+constexpr std::size_t kHeldOut = 5000;  // the last training digits, which no perception here was trained on
+
+// Nats to put right, of boards as they are and of boards with one forged digit.
+struct Corrections {
+  std::vector<double> honest, forged;
+};
+
+// Another digit at one of the clues, such that no board has these clues. Empty where chance finds none.
+data::Grid forge(const data::Grid& puzzle, data::Random& random) {
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    data::Grid forged = puzzle;
+    const std::uint32_t cell = random.below(81);
+    const auto digit = static_cast<std::uint8_t>(random.between(1, 9));
+    if (puzzle[cell] == 0 || puzzle[cell] == digit) continue;
+    forged[cell] = digit;
+    if (!data::solve(forged)) return forged;
+  }
+  return {};
+}
+
+std::vector<double> corrections(eval::BoardSolver& solver, const std::vector<data::Grid>& puzzles,
+                                const data::Digits& digits, std::uint64_t seed) {
+  const auto by_label = data::indices_by_label(digits);
+  data::Random random(seed);
+  std::vector<data::BoardReading> readings;
+  for (const data::Grid& puzzle : puzzles)
+    readings.push_back(
+        data::read_board(data::render_board(data::choose_images(puzzle, by_label, random), digits), "board"));
+  std::vector<double> nats;
+  for (const eval::BoardAnswer& answer : solver.solve(readings)) nats.push_back(answer.correction);
+  return nats;
+}
+
+Corrections measure(eval::BoardSolver& solver, const data::Digits& digits, std::uint64_t seed) {
+  data::GenerateOptions options;
+  options.min_clues = 24;
+  options.max_clues = 45;
+  options.seed = seed;
+  std::vector<data::Grid> honest, forged;
+  data::Random random(seed, 1);
+  for (const data::Board& board : data::generate(options, 0, kBoards)) {
+    honest.push_back(board.puzzle);
+    if (data::Grid other = forge(board.puzzle, random); !other.empty()) forged.push_back(std::move(other));
+  }
+  return {corrections(solver, honest, digits, seed), corrections(solver, forged, digits, seed + 1)};
+}
+
+// What a threshold does: the share of honest boards it refuses, and of forged ones it lets pass as misread.
+struct Mistakes {
+  double refused = 0, corrected = 0;
+};
+
+Mistakes mistakes(const Corrections& of, double threshold) {
+  const auto share = [&](const std::vector<double>& nats, bool above) {
+    const auto count =
+        std::count_if(nats.begin(), nats.end(), [&](double n) { return (n > threshold) == above; });
+    return static_cast<double>(count) / static_cast<double>(nats.size());
+  };
+  return {share(of.honest, true), share(of.forged, false)};
+}
+
+// The rule: of all whole numbers the one with the fewest mistakes of both sorts together.
+double chosen_threshold(const Corrections& of) {
+  double best = 0, fewest = 2;
+  for (int threshold = 1; threshold <= 30; ++threshold) {
+    const Mistakes made = mistakes(of, threshold);
+    if (made.refused + made.corrected >= fewest) continue;
+    fewest = made.refused + made.corrected;
+    best = threshold;
+  }
+  return best;
+}
+
+}  // namespace
+
+Json bench_misreading() {
+  const data::Mnist mnist = data::load_mnist();
+  data::Digits held;
+  const std::size_t first = mnist.train.size() - kHeldOut;
+  held.labels.assign(mnist.train.labels.begin() + static_cast<std::ptrdiff_t>(first),
+                     mnist.train.labels.end());
+  held.pixels.assign(mnist.train.image(first), mnist.train.image(first) + kHeldOut * data::kDigitPixels);
+  eval::BoardSolver solver(eval::default_model("sudoku"), 3, /*with_reasoner=*/false);
+  const Corrections choice = measure(solver, held, 2024), report = measure(solver, mnist.test, 4048);
+  const double chosen = chosen_threshold(choice);
+  Json rows = {bench_row("threshold in use", eval::kMisreading, "nats", "the one chosen here",
+                         eval::kMisreading == chosen),
+               bench_row("  chosen on held-out training digits", chosen, "nats")};
+  const auto add = [&](const std::string& where, const Mistakes& made) {
+    rows.push_back(bench_row("  true boards refused, " + where, 100 * made.refused, "%"));
+    rows.push_back(bench_row("  forged boards corrected, " + where, 100 * made.corrected, "%"));
+  };
+  add("where it was chosen", mistakes(choice, eval::kMisreading));
+  add("test digits, other boards", mistakes(report, eval::kMisreading));
+  return {{"boards", kBoards}, {"rows", rows}};
+}
+
+}  // namespace as2::cli
