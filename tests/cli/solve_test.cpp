@@ -197,6 +197,31 @@ TEST_F(SolveVerb, WhatCannotBeSolvedSaysSoInItsPlace) {
   EXPECT_THAT(alone.err, HasSubstr("grey.png: error: unreadable: saw a picture of 300x300"));
 }
 
+// A digit that does not belong is no misreading: the board is refused, and the message says what would fit.
+TEST_F(SolveVerb, OneForgedDigitIsNotCorrectedInSilence) {
+  const auto puzzles = boards(8, 36);
+  std::string images;
+  for (std::size_t k = 0; k < puzzles.size(); ++k) {
+    Grid forged = puzzles[k].puzzle;
+    for (std::size_t cell = 10 * k; data::solve(forged); ++cell) {
+      forged = puzzles[k].puzzle;
+      if (forged[cell % 81] != 0) forged[cell % 81] = forged[cell % 81] % 9 + 1;
+    }
+    render("f" + std::to_string(k) + ".png", forged, k);
+    images += "f" + std::to_string(k) + ".png ";
+  }
+  const Finished finished = run(images + "--json");
+  EXPECT_EQ(finished.exit_code, 1);
+  int refused = 0;
+  for (const Json& board : documents(finished.out)) {
+    if (board["status"] != "unsatisfiable") continue;
+    ++refused;
+    EXPECT_TRUE(board["assignment"].is_null());
+    EXPECT_THAT(board["error"].get<std::string>(), HasSubstr("no valid completion"));
+  }
+  EXPECT_GE(refused, 7);
+}
+
 TEST_F(SolveVerb, SeveralSolutionsAreNotUnique) {
   Grid puzzle = boards(1, 45)[0].puzzle;
   for (std::size_t cell = 0; data::count_solutions(puzzle) == 1; ++cell) puzzle[cell] = 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "data/temporary.h"
@@ -139,6 +140,24 @@ TEST_F(OneProgram, WhatCannotBeTrainedSaysWhy) {
   EXPECT_THAT(refusal(pair, {"data.source=boards", "data.box=2", "data.min_clues=4"}),
               HasSubstr("the boards have 16 cells, the program has 2"));
   EXPECT_EQ(refusal(pair, {"data.max_clues=1"}), "accepted");
+  const auto of_list = [&](const std::string& lines) {
+    return refusal(pair, {"data.source=instances", "data.path=" + folder_.put("list.jsonl", lines)});
+  };
+  using Json = nlohmann::json;
+  const auto line = [](const Json& labels, const Json& evidence) {
+    return Json{{"labels", labels}, {"evidence", evidence}}.dump() + "\n";
+  };
+  const Json given = Json::array({"at(1,_)"}), none = Json::array();
+  const std::string good = line({{"at(1,_)", "1"}, {"at(2,_)", 2}}, given);
+  EXPECT_EQ(of_list(good + good + good + good), "accepted");
+  EXPECT_THAT(of_list(""), HasSubstr("list.jsonl: error: has no example"));
+  EXPECT_THAT(of_list(good + "\n[]\n"), HasSubstr("list.jsonl:3: error: expected {\"labels\""));
+  EXPECT_THAT(of_list(good + line({{"at(3,_)", "1"}}, none)),
+              HasSubstr("list.jsonl:2: error: the program has no"));
+  EXPECT_THAT(of_list(line({{"at(1,_)", "7"}}, none)),
+              HasSubstr("list.jsonl:1: error: at(1,_) has no symbol '7'"));
+  EXPECT_THAT(of_list(line({{"at(2,_)", "1"}}, given)), HasSubstr("is evidence but has no label"));
+  EXPECT_THAT(of_list(line({{"at(1,_)", "1"}}, Json::array({1}))), HasSubstr("expected a list of positions"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Programs, AnyProgram, ::testing::ValuesIn(programs()),
