@@ -32,9 +32,6 @@ struct Affine {
     return {layer->weight.to(dtype), layer->bias.defined() ? layer->bias.to(dtype) : torch::Tensor{}};
   }
   torch::Tensor linear(const torch::Tensor& x) const { return at::linear(x, weight, bias); }
-  torch::Tensor layer_norm(const torch::Tensor& x) const {
-    return at::layer_norm(x, {x.size(-1)}, weight, bias);
-  }
 };
 
 }  // namespace as2::nn

@@ -14,11 +14,9 @@ namespace as2::nn {
 struct Structure {
   torch::Tensor mask;      // [positions, symbols] bool: inside a domain
   torch::Tensor relation;  // [families, positions, positions] bool: share a group of the family (i ≠ j)
-  torch::Tensor group_members;    // [groups, width] int64 positions, padded with 0
-  torch::Tensor group_mask;       // [groups, width] bool
-  torch::Tensor group_family;     // [groups] int64
-  torch::Tensor position_groups;  // [positions, degree] int64 groups that hold the position, padded with 0
-  torch::Tensor position_groups_mask;       // [positions, degree] bool
+  torch::Tensor group_members;              // [groups, width] int64 positions, padded with 0
+  torch::Tensor group_mask;                 // [groups, width] bool
+  torch::Tensor group_family;               // [groups] int64
   std::vector<std::int64_t> family_groups;  // [families] groups of each family
   std::int64_t positions = 0, symbols = 0, families = 0, groups = 0;
   bool full = false;  // every domain has all the symbols

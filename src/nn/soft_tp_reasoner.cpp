@@ -1,4 +1,4 @@
-// The state x[batch, symbol, position, channel] holds a vector for every possible atom. One pass, always with
+// The state x[batch, atom, channel] holds a vector for every (symbol, position). One pass, always with
 // the same weights:
 //
 //   x ← norm(x + embed(p, evidence, per family q and log q))     q = leave-one-out term of soft T_P at p
@@ -13,13 +13,14 @@
 // the logits, never as a clamp: the network can outvote a misread clue.
 //
 // Layout: symbols before positions, so that attention sees contiguous [batch·symbols, positions, channels].
-// The means over symbols are projected on their own and added by broadcasting; pooled groups are projected
-// before they are handed back to positions, since there are fewer groups than positions.
+// What was pooled is projected before it is handed back: there are fewer pools than atoms. The bias of
+// ff_in rides with what the symbols share and that of the embedding with a feature that is always one, so
+// that their gradients are not sums over all the atoms of their own.
 #include "nn/soft_tp_reasoner.h"
 
 #include <limits>
 
-#include "nn/group_pooling.h"
+#include "nn/layers.h"
 
 namespace as2::nn {
 namespace {
@@ -28,9 +29,45 @@ constexpr double kSmallestEvidence = 1e-6;
 constexpr double kSmallestFactor = 1e-3;
 constexpr double kFarBelow = -1e4;  // stands for −inf where a whole row may be masked
 constexpr std::int64_t kEvidenceFeatures = 3;
+constexpr std::int64_t kAligned = 8;  // features are padded to a multiple: tensor cores want it
 
 std::vector<std::int64_t> one_dimension(std::int64_t size) {
   return {size};
+}
+
+// Zero features beside `inputs` real ones and the one that carries the bias.
+std::int64_t padding_of(std::int64_t inputs) {
+  return (kAligned - (inputs + 1) % kAligned) % kAligned;
+}
+
+// Along groups: the atoms of a symbol in a group, ordered by group, then symbol. Over symbols: a position's
+// atoms. Atoms outside their domain are in no pool.
+std::pair<Pools, Pools> pools_of(const Structure& s) {
+  const auto inside = s.mask.accessor<bool, 2>();
+  const auto atom = [&](std::int64_t symbol, std::int64_t position) {
+    return static_cast<std::int32_t>(symbol * s.positions + position);
+  };
+  const auto members = s.group_members.accessor<std::int64_t, 2>();
+  const auto real = s.group_mask.accessor<bool, 2>();
+  const auto family = s.group_family.accessor<std::int64_t, 1>();
+  std::vector<std::vector<std::int32_t>> along, over(static_cast<std::size_t>(s.positions));
+  std::vector<std::int64_t> kinds;
+  for (std::int64_t g = 0; g < s.groups; ++g) {
+    for (std::int64_t symbol = 0; symbol < s.symbols; ++symbol) {
+      along.emplace_back();
+      kinds.push_back(family[g]);
+      for (std::int64_t j = 0; j < s.group_members.size(1); ++j) {
+        if (real[g][j] && inside[members[g][j]][symbol]) along.back().push_back(atom(symbol, members[g][j]));
+      }
+    }
+  }
+  for (std::int64_t i = 0; i < s.positions; ++i) {
+    for (std::int64_t symbol = 0; symbol < s.symbols; ++symbol) {
+      if (inside[i][symbol]) over[i].push_back(atom(symbol, i));
+    }
+  }
+  const std::int64_t atoms = s.symbols * s.positions;
+  return {Pools::of(atoms, along, kinds), Pools::of(atoms, over, std::vector<std::int64_t>(over.size(), 0))};
 }
 
 }  // namespace
@@ -50,21 +87,17 @@ const char* name_of(Mixing mixing) {
 // The weights in the precision of this call, and what follows from weights and structure alone.
 struct SoftTpReasoner::Weights {
   torch::ScalarType dtype;
-  Affine embed, norm_state, qkv, attention_out, norm_ff, ff_in, ff_mean, ff_max, ff_out, read;
+  Affine embed, qkv, attention_out, ff_in, ff_shared, ff_out, read;
   torch::Tensor attention_bias;  // [1 or batch·symbols, heads, positions, positions]
   torch::Tensor pool;            // [families, width, 2·width]
-  torch::Tensor group_mean;      // [groups, positions]; mixed domains: the sum
-  torch::Tensor group_gather;    // [positions, groups]
-  torch::Tensor outside;         // [symbols, positions, 1] bool; undefined when every domain is full
-  torch::Tensor group_share;   // [symbols, groups, 1]: 1 / members that have the symbol, 0 without; likewise
-  torch::Tensor symbol_share;  // [positions, 1]: 1 / domain size; likewise
 };
 
 struct SoftTpReasoner::State {
-  torch::Tensor x;         // [batch, symbols, positions, width]; undefined before the first pass
-  torch::Tensor beliefs;   // [batch, positions, symbols] float32
-  torch::Tensor logits;    // the same
-  torch::Tensor evidence;  // [batch, 3, positions, symbols] float32: belief, its logarithm, flag
+  torch::Tensor x;        // [batch, atoms, width]; undefined before the first pass
+  torch::Tensor beliefs;  // [batch, positions, symbols] float32
+  torch::Tensor logits;   // the same
+  torch::Tensor
+      evidence;  // [batch, planes, positions, symbols] float32: belief, its logarithm, flag, one, 0…
 
   void select(const torch::Tensor& index) {
     for (auto* tensor : {&x, &beliefs, &logits, &evidence}) *tensor = tensor->index_select(0, index);
@@ -112,40 +145,27 @@ void SoftTpReasoner::bind(const compile::ConstraintProgram& program) {
               "the weights are for another number of families");
   soft_tp_ = std::make_shared<const tp::SoftTp>(program);
   structure_ = Structure::of(program);
-  incidence_ = structure_.incidence();
-  gather_ = incidence_.t().clone();
-  std::int64_t first = 0;
-  for (const auto count : structure_.family_groups) {
-    auto family = gather_.narrow(1, first, count);
-    family.div_(family.sum(1, true).clamp_min(1));
-    first += count;
-  }
+  std::tie(along_groups_, over_symbols_) = pools_of(structure_);
 }
 
 void SoftTpReasoner::move_to(torch::Device device) {
-  if (incidence_.device() == device) return;
+  if (structure_.mask.device() == device) return;
   structure_ = structure_.to(device);
-  incidence_ = incidence_.to(device);
-  gather_ = gather_.to(device);
+  along_groups_ = along_groups_.to(device);
+  over_symbols_ = over_symbols_.to(device);
 }
 
 SoftTpReasoner::Weights SoftTpReasoner::weights(torch::ScalarType dtype, std::int64_t batch) const {
   Weights w;
   w.dtype = dtype;
-  w.embed = Affine::of(embed_, dtype);
-  w.norm_state = Affine::of(norm_state_, dtype);
-  w.norm_ff = Affine::of(norm_ff_, dtype);
-  w.ff_in = Affine::of(ff_in_, dtype);
-  w.ff_mean = Affine::of(ff_mean_, dtype);
-  w.ff_max = Affine::of(ff_max_, dtype);
+  const auto e = embed_->weight, rest = e.narrow(1, kEvidenceFeatures, e.size(1) - kEvidenceFeatures);
+  const auto padding = torch::zeros({e.size(0), padding_of(e.size(1))}, e.options());
+  w.embed.weight =
+      torch::cat({e.narrow(1, 0, kEvidenceFeatures), embed_->bias.unsqueeze(1), padding, rest}, 1).to(dtype);
+  w.ff_in.weight = ff_in_->weight.to(dtype);
+  w.ff_shared = {torch::cat({ff_mean_->weight, ff_max_->weight}, 1).to(dtype), ff_in_->bias.to(dtype)};
   w.ff_out = Affine::of(ff_out_, dtype);
   w.read = Affine::of(read_, dtype);
-
-  const auto inside = structure_.mask.t().to(torch::kFloat32);  // [symbols, positions]
-  if (!structure_.full) {
-    w.outside = structure_.mask.t().logical_not().unsqueeze(-1);
-    w.symbol_share = inside.sum(0).reciprocal().unsqueeze(-1).to(dtype);
-  }
   if (options_.mixing != Mixing::kPooling) {
     const auto n = structure_.positions;
     w.qkv = Affine::of(qkv_, dtype);
@@ -153,21 +173,12 @@ SoftTpReasoner::Weights SoftTpReasoner::weights(torch::ScalarType dtype, std::in
     auto bias = torch::matmul(relation_bias_, structure_.relation.to(torch::kFloat32).flatten(1))
                     .view({1, options_.heads, n, n});
     if (!structure_.full) {
-      bias = (bias + ((1 - inside) * kFarBelow).view({-1, 1, 1, n})).repeat({batch, 1, 1, 1});
+      const auto outside = structure_.mask.t().logical_not().to(torch::kFloat32);
+      bias = (bias + (outside * kFarBelow).view({-1, 1, 1, n})).repeat({batch, 1, 1, 1});
     }
     w.attention_bias = bias.to(dtype);
   }
-  if (options_.mixing != Mixing::kAttention) {
-    w.pool = pool_weight_.to(dtype);
-    w.group_gather = gather_.to(dtype);
-    if (structure_.full) {
-      w.group_mean = (incidence_ / incidence_.sum(1, true)).to(dtype);
-    } else {
-      w.group_mean = incidence_.to(dtype);
-      const auto members = torch::matmul(inside, incidence_.t());
-      w.group_share = torch::where(members > 0, members.reciprocal(), members).unsqueeze(-1).to(dtype);
-    }
-  }
+  if (options_.mixing != Mixing::kAttention) w.pool = pool_weight_.to(dtype);
   return w;
 }
 
@@ -175,7 +186,10 @@ SoftTpReasoner::State SoftTpReasoner::begin(const ReasonerInput& input) const {
   State state;
   state.beliefs = input.beliefs.to(torch::kFloat32);
   const auto flag = input.evidence.to(torch::kFloat32).unsqueeze(-1).expand_as(state.beliefs);
-  state.evidence = torch::stack({state.beliefs, state.beliefs.clamp_min(kSmallestEvidence).log(), flag}, 1);
+  std::vector<torch::Tensor> planes{state.beliefs, state.beliefs.clamp_min(kSmallestEvidence).log(), flag,
+                                    torch::ones_like(state.beliefs)};
+  planes.resize(planes.size() + padding_of(embed_->weight.size(1)), torch::zeros_like(state.beliefs));
+  state.evidence = torch::stack(planes, 1);
   return state;
 }
 
@@ -190,8 +204,9 @@ torch::Tensor SoftTpReasoner::features(const State& state) const {
   return torch::cat(features, 1).permute({0, 3, 2, 1});
 }
 
+// Attention over positions, per symbol. `x` [batch, atoms, width].
 torch::Tensor SoftTpReasoner::attend(const torch::Tensor& x, const Weights& w) const {
-  const auto rows = x.size(0) * x.size(1), n = x.size(2), c = x.size(3);
+  const auto rows = x.size(0) * structure_.symbols, n = structure_.positions, c = x.size(2);
   const auto split = w.qkv.linear(x)
                          .view({rows, n, 3, options_.heads, c / options_.heads})
                          .permute({2, 0, 3, 1, 4})
@@ -202,60 +217,42 @@ torch::Tensor SoftTpReasoner::attend(const torch::Tensor& x, const Weights& w) c
   return w.attention_out.linear(mixed.transpose(1, 2).reshape(x.sizes()));
 }
 
-torch::Tensor SoftTpReasoner::pool(const torch::Tensor& x, const Weights& w) const {
-  const auto rows = x.size(0) * x.size(1), groups = structure_.groups;
-  const auto over_groups = [&](const torch::Tensor& values) {
-    return values.view({x.size(0), x.size(1), groups, -1});
-  };
-  torch::Tensor mean, maximum;
-  const auto expand = [rows](const torch::Tensor& matrix) {
-    return matrix.unsqueeze(0).expand({rows, -1, -1});
-  };
-  if (structure_.full) {
-    const auto flat = x.flatten(0, 1);
-    mean = torch::bmm(expand(w.group_mean), flat);
-    maximum = group_max(flat, structure_);
-  } else {
-    mean = torch::bmm(expand(w.group_mean), x.masked_fill(w.outside, 0).flatten(0, 1));
-    mean = (over_groups(mean) * w.group_share).flatten(0, 1);
-    maximum = group_max(x.masked_fill(w.outside, kFarBelow).flatten(0, 1), structure_);
-    maximum = over_groups(maximum).masked_fill(w.group_share == 0, 0).flatten(0, 1);
-  }
-  const auto pooled = torch::cat({mean, maximum}, 2);
+// [pools, batch, width]: what each group says, per symbol. `x` [batch, atoms, width].
+torch::Tensor SoftTpReasoner::messages(const torch::Tensor& x, const Weights& w) const {
+  const auto pooled = pool(x, along_groups_);
   std::vector<torch::Tensor> messages;
   std::int64_t first = 0;
   for (std::int64_t f = 0; f < structure_.families; ++f) {
-    const auto count = structure_.family_groups[f];
+    const auto count = structure_.family_groups[f] * structure_.symbols;
     if (count == 0) continue;
-    messages.push_back(torch::matmul(pooled.narrow(1, first, count), w.pool[f].t()));
+    messages.push_back(at::linear(pooled.narrow(0, first, count), w.pool[f]));
     first += count;
   }
-  return torch::bmm(expand(w.group_gather), torch::cat(messages, 1)).view(x.sizes());
+  return torch::cat(messages, 0);
 }
 
-torch::Tensor SoftTpReasoner::feed_forward(const torch::Tensor& x, const Weights& w) const {
-  const auto h = w.norm_ff.layer_norm(x);
-  torch::Tensor mean, maximum;  // over symbols: [batch, positions, width]
-  if (structure_.full) {
-    mean = h.mean(1);
-    maximum = h.amax(1);
-  } else {
-    mean = h.masked_fill(w.outside, 0).sum(1) * w.symbol_share;
-    maximum = h.masked_fill(w.outside, kFarBelow).amax(1);
-  }
-  const auto shared = w.ff_mean.linear(mean) + w.ff_max.linear(maximum);
-  return w.ff_out.linear(torch::gelu(w.ff_in.linear(h).add_(shared.unsqueeze(1))));
+torch::Tensor SoftTpReasoner::feed_forward(const torch::Tensor& h, const Weights& w) const {
+  const auto shared = w.ff_shared.linear(pool(h, over_symbols_));
+  const auto hidden =
+      w.ff_in.linear(h).view({h.size(0), structure_.symbols, structure_.positions, options_.d_ff});
+  return w.ff_out.linear(shared_gelu(hidden, shared)).view(h.sizes());
 }
 
 void SoftTpReasoner::pass(State& state, const Weights& w) const {
-  auto input = w.embed.linear(features(state).to(w.dtype));
-  auto x = w.norm_state.layer_norm(state.x.defined() ? state.x + input : input);
-  auto mixed = x;
-  if (options_.mixing != Mixing::kPooling) mixed = mixed + attend(x, w);
-  if (options_.mixing != Mixing::kAttention && structure_.groups > 0) mixed = mixed + pool(x, w);
-  state.x = mixed + feed_forward(mixed, w);
+  const auto input = w.embed.linear(features(state).to(w.dtype)).flatten(1, 2);
+  const auto x = state.x.defined() ? add_norm(state.x, input, norm_state_->weight, norm_state_->bias).second
+                                   : add_norm(input, {}, norm_state_->weight, norm_state_->bias).second;
+  auto mixed = options_.mixing == Mixing::kPooling ? x : x + attend(x, w);
+  if (options_.mixing != Mixing::kAttention && structure_.groups > 0) {
+    mixed = spread(mixed, messages(x, w), along_groups_);
+  }
+  const auto [residual, h] = add_norm(mixed, {}, norm_ff_->weight, norm_ff_->bias);
+  state.x = residual + feed_forward(h, w);
 
-  const auto read = w.read.linear(state.x).squeeze(-1).transpose(1, 2).to(torch::kFloat32);
+  const auto read = w.read.linear(state.x)
+                        .view({-1, structure_.symbols, structure_.positions})
+                        .transpose(1, 2)
+                        .to(torch::kFloat32);
   state.logits = read + evidence_scale_ * state.evidence.select(1, 1);
   if (!structure_.full) {
     state.logits =

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "as2/soft_tp.h"
+#include "nn/pools.h"
 #include "nn/precision.h"
 #include "nn/reasoner.h"
 
@@ -43,8 +44,8 @@ class SoftTpReasoner : public Reasoner {
   void pass(State& state, const Weights& w) const;
   torch::Tensor features(const State& state) const;
   torch::Tensor attend(const torch::Tensor& x, const Weights& w) const;
-  torch::Tensor pool(const torch::Tensor& x, const Weights& w) const;
-  torch::Tensor feed_forward(const torch::Tensor& x, const Weights& w) const;
+  torch::Tensor messages(const torch::Tensor& x, const Weights& w) const;
+  torch::Tensor feed_forward(const torch::Tensor& h, const Weights& w) const;
   torch::Tensor finished(const State& state) const;
   ReasonerOutput run_training(State state, const Weights& w, int passes) const;
   ReasonerOutput run_masked(State state, const Weights& w, int passes) const;
@@ -52,8 +53,8 @@ class SoftTpReasoner : public Reasoner {
 
   SoftTpReasonerOptions options_;
   Structure structure_;
-  torch::Tensor incidence_;  // [groups, positions] float32: 1 where the group holds the position
-  torch::Tensor gather_;     // [positions, groups] float32: 1 / groups of the family that hold the position
+  Pools along_groups_;  // a pool a group and symbol, by family
+  Pools over_symbols_;  // a pool a position
   std::shared_ptr<const tp::SoftTp> soft_tp_;
 
   torch::nn::Linear embed_{nullptr}, qkv_{nullptr}, attention_out_{nullptr};

@@ -43,12 +43,11 @@ Structure Structure::of(const compile::ConstraintProgram& program) {
 
   s.relation = torch::zeros({s.families, s.positions, s.positions}, torch::kBool);
   s.family_groups.assign(program.families.size(), 0);
-  std::vector<std::vector<std::int64_t>> members, of_position(program.positions.size());
+  std::vector<std::vector<std::int64_t>> members;
   std::vector<std::int64_t> family;
   bool* relation = s.relation.data_ptr<bool>();
   for (const auto* group : groups) {
     for (const int i : group->positions) {
-      of_position[i].push_back(static_cast<std::int64_t>(members.size()));
       for (const int j : group->positions) {
         if (i != j) relation[(group->family * s.positions + i) * s.positions + j] = true;
       }
@@ -58,15 +57,13 @@ Structure Structure::of(const compile::ConstraintProgram& program) {
     ++s.family_groups[group->family];
   }
   std::tie(s.group_members, s.group_mask) = padded(members);
-  std::tie(s.position_groups, s.position_groups_mask) = padded(of_position);
   s.group_family = torch::tensor(family, torch::kInt64);
   return s;
 }
 
 Structure Structure::to(torch::Device device) const {
   Structure s = *this;
-  for (auto* tensor : {&s.mask, &s.relation, &s.group_members, &s.group_mask, &s.group_family,
-                       &s.position_groups, &s.position_groups_mask}) {
+  for (auto* tensor : {&s.mask, &s.relation, &s.group_members, &s.group_mask, &s.group_family}) {
     *tensor = tensor->to(device);
   }
   return s;

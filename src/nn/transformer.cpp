@@ -8,6 +8,8 @@
 #include <limits>
 #include <set>
 
+#include "nn/layers.h"
+
 namespace as2::nn {
 namespace {
 
@@ -62,20 +64,22 @@ EncoderLayerImpl::EncoderLayerImpl(const TransformerOptions& options, std::int64
   }
 }
 
-torch::Tensor EncoderLayerImpl::forward(torch::Tensor x, const torch::Tensor& relation) {
+torch::Tensor EncoderLayerImpl::forward(const torch::Tensor& x, const torch::Tensor& relation) {
   const auto dtype = x.scalar_type();
   const auto batch = x.size(0), tokens = x.size(1), d = x.size(2);
   torch::Tensor bias;
   if (relation_bias_.defined()) {
     bias = torch::matmul(relation_bias_, relation.flatten(1)).view({1, heads_, tokens, tokens}).to(dtype);
   }
-  auto qkv = Affine::of(qkv_, dtype).linear(Affine::of(norm_attention_, dtype).layer_norm(x));
+  const auto [before, normed] = add_norm(x, {}, norm_attention_->weight, norm_attention_->bias);
+  auto qkv = Affine::of(qkv_, dtype).linear(normed);
   const auto split = qkv.view({batch, tokens, 3, heads_, d / heads_}).permute({2, 0, 3, 1, 4}).unbind(0);
   auto mixed =
       compat::attention(split[0], split[1], split[2], bias).transpose(1, 2).reshape({batch, tokens, d});
-  x = x + torch::dropout(Affine::of(out_, dtype).linear(mixed), dropout_, is_training());
-  auto hidden = torch::gelu(Affine::of(ff_in_, dtype).linear(Affine::of(norm_ff_, dtype).layer_norm(x)));
-  return x + torch::dropout(Affine::of(ff_out_, dtype).linear(hidden), dropout_, is_training());
+  const auto attended = torch::dropout(Affine::of(out_, dtype).linear(mixed), dropout_, is_training());
+  const auto [after, h] = add_norm(before, attended, norm_ff_->weight, norm_ff_->bias);
+  const auto hidden = torch::gelu(Affine::of(ff_in_, dtype).linear(h));
+  return after + torch::dropout(Affine::of(ff_out_, dtype).linear(hidden), dropout_, is_training());
 }
 
 TransformerReasoner::TransformerReasoner(const TransformerOptions& options,
@@ -178,7 +182,7 @@ ReasonerOutput TransformerReasoner::forward(const ReasonerInput& input, int /*pa
   auto x = Affine::of(project_, scope.dtype()).linear(tokens.narrow(2, 0, tokens_.symbols).to(scope.dtype()));
   if (const auto placed = placement(); placed.defined()) x = x + placed.to(scope.dtype());
   for (auto& layer : layers_) x = layer->forward(x, tokens_.relation);
-  x = Affine::of(norm_, scope.dtype()).layer_norm(x);
+  x = add_norm(x, {}, norm_->weight, norm_->bias).second;
 
   auto logits = Affine::of(head_, scope.dtype()).linear(x).to(torch::kFloat32);
   logits = torch::constant_pad_nd(logits, {0, structure.symbols - tokens_.symbols});

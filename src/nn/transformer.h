@@ -33,7 +33,7 @@ class EncoderLayerImpl : public torch::nn::Module {
  public:
   EncoderLayerImpl(const TransformerOptions& options, std::int64_t families);
   // `x` [batch, tokens, d_model]; `relation` [families, tokens, tokens] (kRelation) or undefined.
-  torch::Tensor forward(torch::Tensor x, const torch::Tensor& relation);
+  torch::Tensor forward(const torch::Tensor& x, const torch::Tensor& relation);
 
  private:
   int heads_;

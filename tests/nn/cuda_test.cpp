@@ -4,7 +4,8 @@
 #include <torch/torch.h>
 
 #include "as2/soft_tp.h"
-#include "nn/group_pooling.h"
+#include "nn/layers.h"
+#include "nn/pools.h"
 #include "nn/soft_tp_reasoner.h"
 #include "programs.h"
 
@@ -50,13 +51,91 @@ TEST_P(Cuda, SoftTp) {
   }
 }
 
-TEST_P(Cuda, GroupMax) {
-  const auto structure = nn::Structure::of(program_);
-  const auto on_device = structure.to(torch::kCUDA);
-  // Few distinct values: ties share the gradient.
-  const auto x = torch::randint(0, 4, {5, structure.positions, 40}).to(torch::kFloat32);
-  expect_same(x, 1e-6,
-              [&](const torch::Tensor& t) { return nn::group_max(t, t.is_cuda() ? on_device : structure); });
+// Pools as a reasoner makes them: along groups per symbol, symbols before positions.
+nn::Pools group_pools(const compile::ConstraintProgram& program) {
+  const int positions = static_cast<int>(program.positions.size());
+  std::vector<std::vector<std::int32_t>> lists;
+  std::vector<std::int64_t> kinds;
+  for (const auto& group : program.groups) {
+    for (int s = 0; s < program.max_symbols(); ++s) {
+      lists.emplace_back();
+      kinds.push_back(group.family);
+      for (const int i : group.positions) lists.back().push_back(s * positions + i);
+    }
+  }
+  return nn::Pools::of(std::int64_t{positions} * program.max_symbols(), lists, kinds);
+}
+
+constexpr std::int64_t kWidths[] = {96, 20, 7, 256};  // 16-byte pieces and not, a warp a row and less
+
+TEST_P(Cuda, PoolAndSpread) {
+  const auto pools = group_pools(program_), on_device = pools.to(torch::kCUDA);
+  for (const std::int64_t channels : kWidths) {
+    // Few distinct values: ties share the gradient.
+    const auto x = torch::randint(0, 4, {3, pools.atoms, channels}).to(torch::kFloat32);
+    const auto mine = [&](const torch::Tensor& t) { return t.is_cuda() ? on_device : pools; };
+    expect_same(x, 1e-5, [&](const torch::Tensor& t) { return nn::pool(t, mine(t)); });
+    const auto messages = torch::randn({pools.pools, 3, channels});
+    expect_same(messages, 1e-5,
+                [&](const torch::Tensor& m) { return nn::spread(x.to(m.device()), m, mine(m)); });
+    // In bfloat16 against the same numbers in float32.
+    const auto low = x.to(torch::kCUDA, torch::kBFloat16);
+    EXPECT_TRUE(nn::pool(low, on_device).to(torch::kFloat32).cpu().allclose(nn::pool(x, pools), 1e-2, 1e-2));
+  }
+}
+
+TEST_P(Cuda, Layers) {
+  for (const std::int64_t channels : kWidths) {
+    const auto y = torch::randn({5, 11, channels}), w = torch::randn({channels}),
+               b = torch::randn({channels});
+    const auto on = [](const torch::Tensor& t, const torch::Tensor& like) { return t.to(like.device()); };
+    for (const bool adds : {false, true}) {
+      for (const int leaf : {0, 1, 2}) {  // gradients of x, weight and bias
+        expect_same(leaf == 0   ? torch::randn_like(y)
+                    : leaf == 1 ? w
+                                : b,
+                    1e-4, [&](const torch::Tensor& t) {
+                      const auto both =
+                          nn::add_norm(leaf == 0 ? t : on(3 * y, t), adds ? on(y, t) : torch::Tensor(),
+                                       leaf == 1 ? t : on(w, t), leaf == 2 ? t : on(b, t));
+                      return both.second + 0.5 * both.first;
+                    });
+      }
+    }
+    const auto shared = torch::randn({11, 5, channels});
+    expect_same(torch::randn({5, 3, 11, channels}), 1e-4,
+                [&](const torch::Tensor& z) { return nn::shared_gelu(z, on(shared, z)); });
+    const auto z = torch::randn({5, 3, 11, channels});
+    expect_same(shared, 1e-4, [&](const torch::Tensor& t) { return nn::shared_gelu(on(z, t), t); });
+    const auto low =
+        nn::shared_gelu(z.to(torch::kCUDA, torch::kBFloat16), shared.to(torch::kCUDA, torch::kBFloat16));
+    EXPECT_TRUE(low.to(torch::kFloat32).cpu().allclose(nn::shared_gelu(z, shared), 3e-2, 3e-2));
+  }
+}
+
+// In bfloat16 the gradients of a whole step point where those of float32 point.
+TEST_P(Cuda, LowPrecisionGradients) {
+  nn::SoftTpReasonerOptions options;
+  options.width = 32;
+  options.d_ff = 64;
+  options.passes = 3;
+  options.mixing = nn::Mixing::kPooling;
+  nn::SoftTpReasoner reasoner(options, program_);
+  reasoner.to(torch::kCUDA);
+  const auto beliefs = random_beliefs(8).to(torch::kCUDA);
+  const auto evidence = torch::rand({8, beliefs.size(1)}, beliefs.options()) < 0.4;
+  torch::Tensor flat[2];
+  for (const bool low : {false, true}) {
+    reasoner.zero_grad();
+    compat::AutocastScope autocast(torch::kCUDA, low);
+    const auto logits = torch::stack(reasoner.forward({beliefs, evidence}).logits);
+    torch::log_softmax(logits, -1).select(-1, 0).mean().backward();
+    std::vector<torch::Tensor> gradients;
+    for (const auto& parameter : reasoner.parameters()) gradients.push_back(parameter.grad().flatten());
+    flat[low] = torch::cat(gradients);
+  }
+  const auto cosine = flat[0].dot(flat[1]) / (flat[0].norm() * flat[1].norm());
+  EXPECT_GT(cosine.item<float>(), 0.99);
 }
 
 TEST_P(Cuda, Reasoner) {

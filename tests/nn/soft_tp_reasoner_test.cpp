@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "nn/group_pooling.h"
 #include "nn/inputs.h"
 #include "nn/perception.h"
 
@@ -279,29 +278,6 @@ TEST(SoftTpReasoner, BfloatUnderAutocastStaysClose) {
   EXPECT_EQ(rough.scalar_type(), torch::kFloat32);
   EXPECT_GT(difference(exact, rough), 0);
   EXPECT_LT(difference(torch::softmax(exact, -1), torch::softmax(rough, -1)), 0.05);
-}
-
-TEST(GroupMax, MatchesAutogradsOwnForwardAndGradient) {
-  compile::ConstraintProgram program;
-  for (int i = 0; i < 5; ++i) program.positions.push_back(testing::position("p" + std::to_string(i), 2));
-  testing::add_families(program, {"f"});
-  program.groups = {testing::all_different(0, {0, 1, 2}, 2), testing::all_different(0, {2, 3}, 2),
-                    testing::all_different(0, {0, 3}, 2)};
-  const auto structure = Structure::of(program);
-  torch::manual_seed(23);
-  // Few distinct values, so that there are ties.
-  const auto values = torch::randint(0, 3, {4, 5, 6}).to(torch::kFloat64);
-  const auto weights = torch::randn({4, 3, 6}, torch::kFloat64);
-  auto x = values.clone().requires_grad_(), y = values.clone().requires_grad_();
-  const auto ours = group_max(x, structure);
-  const auto theirs = torch::stack(
-      {y.index_select(1, torch::tensor({0, 1, 2})).amax(1), y.index_select(1, torch::tensor({2, 3})).amax(1),
-       y.index_select(1, torch::tensor({0, 3})).amax(1)},
-      1);
-  EXPECT_TRUE(ours.equal(theirs));
-  (ours * weights).sum().backward();
-  (theirs * weights).sum().backward();
-  EXPECT_TRUE(x.grad().allclose(y.grad()));
 }
 
 }  // namespace

@@ -40,7 +40,6 @@ TEST(Structure, OfMixedDomainsAndEmptyFamilies) {
   EXPECT_EQ(s.family_groups, (std::vector<std::int64_t>{0, 2, 0}));
   EXPECT_FALSE(s.full);
   EXPECT_TRUE(s.mask.equal(torch::tensor({{1, 1, 0}, {1, 1, 1}, {1, 1, 1}}).to(torch::kBool)));
-  EXPECT_TRUE(s.position_groups_mask.sum(1).equal(torch::tensor({1, 2, 1})));
   EXPECT_TRUE(s.relation[1].equal(torch::tensor({{0, 1, 0}, {1, 0, 1}, {0, 1, 0}}).to(torch::kBool)));
   EXPECT_FALSE(s.relation[0].any().item<bool>());
   EXPECT_TRUE(s.incidence().equal(torch::tensor({{1.f, 1.f, 0.f}, {0.f, 1.f, 1.f}})));

@@ -20,8 +20,14 @@
 namespace as2::tp::kernels::cuda {
 namespace {
 
-constexpr int kThreads = 256;
-constexpr int kMostElements = 4;  // batch elements a block
+#ifndef TRY_THREADS
+#define TRY_THREADS 256
+#define TRY_ELEMENTS 4
+#define TRY_BLOCKS 4
+#endif
+constexpr int kThreads = TRY_THREADS;
+constexpr int kBlocks = TRY_BLOCKS;          // that share a multiprocessor, where registers allow
+constexpr int kMostElements = TRY_ELEMENTS;  // batch elements a block
 
 enum class Mode { kLoss, kFactors, kBackward };
 
@@ -46,11 +52,12 @@ __device__ void copy(float* to, const float* from, int count, bool wide) {
   for (int i = done + threadIdx.x; i < count; i += blockDim.x) to[i] = from[i];
 }
 
-// Full: every slot has exactly W members, so no test for padding is needed.
+// One slot in registers. Full: it has exactly W members, so no test for padding is needed.
 template <int W, bool Full>
 struct Slot {
   int cell[W];
-  float q[W], before[W], after[W];
+  float q[W];
+  float side[W];  // the product over the members before j, later over those after j
 
   __device__ void load(const RegularSlots& slots, int slot) {
 #pragma unroll
@@ -61,34 +68,47 @@ struct Slot {
   __device__ bool has(int j) const {
     return Full || cell[j] >= 0;
   }
-  __device__ void products(const float* beliefs) {
+  __device__ void products_before(const float* beliefs) {
 #pragma unroll
     for (int j = 0; j < W; ++j) q[j] = has(j) ? 1.f - beliefs[cell[j]] : 1.f;
-    before[0] = after[W - 1] = 1.f;
+    side[0] = 1.f;
 #pragma unroll
-    for (int j = 1; j < W; ++j) before[j] = before[j - 1] * q[j - 1];
-#pragma unroll
-    for (int j = W - 2; j >= 0; --j) after[j] = after[j + 1] * q[j + 1];
+    for (int j = 1; j < W; ++j) side[j] = side[j - 1] * q[j - 1];
   }
-  // Adds −∂/∂q_j Σ_i g_i L_i, the derivative with respect to p_j, to `value`.
-  __device__ void pull_back(const float (&g)[W], float (&value)[W]) const {
-    float derivative = 0.f;
-#pragma unroll
-    for (int j = 0; j < W; ++j) {
-      value[j] -= derivative * after[j];
-      derivative = derivative * q[j] + g[j] * before[j];
-    }
-    derivative = 0.f;
+  __device__ void factors(float* out) const {
+    float after = 1.f;
 #pragma unroll
     for (int j = W - 1; j >= 0; --j) {
-      value[j] -= derivative * before[j];
-      derivative = derivative * q[j] + g[j] * after[j];
+      if (has(j)) out[cell[j]] = side[j] * after;
+      after *= q[j];
+    }
+  }
+  // Writes the derivatives with respect to p of Σ_i g_i L_i, plus value_j, where `term(j, L_j, g, value)`
+  // says what g_j and value_j are. Back to front meets the factors, front to back completes the sums.
+  template <class Term>
+  __device__ void pull_back(float* out, Term term) {
+    float g[W], value[W], product = 1.f, derivative = 0.f;
+#pragma unroll
+    for (int j = W - 1; j >= 0; --j) {
+      term(j, side[j] * product, g[j], value[j]);
+      value[j] -= derivative * side[j];
+      derivative = derivative * q[j] + g[j] * product;
+      side[j] = product;
+      product *= q[j];
+    }
+    product = 1.f;
+    derivative = 0.f;
+#pragma unroll
+    for (int j = 0; j < W; ++j) {
+      if (has(j)) out[cell[j]] = value[j] - derivative * side[j];
+      derivative = derivative * q[j] + g[j] * product;
+      product *= q[j];
     }
   }
 };
 
 template <int W, bool Full, Mode M>
-__global__ void __launch_bounds__(kThreads, W <= 9 ? 4 : 1) slots_kernel(Arguments a) {
+__global__ void __launch_bounds__(kThreads, W <= 9 ? kBlocks : 1) slots_kernel(Arguments a) {
   extern __shared__ __align__(16) float shared[];
   const int cells = a.slots.cells, outputs = a.slots.families * cells;
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * a.elements;
@@ -101,6 +121,7 @@ __global__ void __launch_bounds__(kThreads, W <= 9 ? 4 : 1) slots_kernel(Argumen
   if (M == Mode::kBackward) copy(staged, a.upstream + first * outputs, here * outputs, wide);
   __syncthreads();
 
+  // A thread takes one slot of one element at a time: neighbours take neighbouring slots.
   float total[kMostElements] = {};
   for (int s = threadIdx.x; s < a.slots.slots; s += blockDim.x) {
     Slot<W, Full> slot;
@@ -109,33 +130,22 @@ __global__ void __launch_bounds__(kThreads, W <= 9 ? 4 : 1) slots_kernel(Argumen
 #pragma unroll
     for (int e = 0; e < kMostElements; ++e) {
       if (e >= here) break;
-      slot.products(beliefs + e * cells);
+      slot.products_before(beliefs + e * cells);
       float* out = staged + e * outputs + family;
-      float value[W];
-      if (M == Mode::kFactors) {
-#pragma unroll
-        for (int j = 0; j < W; ++j) value[j] = slot.before[j] * slot.after[j];
+      if constexpr (M == Mode::kFactors) {
+        slot.factors(out);
+      } else if constexpr (M == Mode::kBackward) {
+        slot.pull_back(out, [&](int j, float, float& g, float& value) {
+          g = slot.has(j) ? out[slot.cell[j]] : 0.f;
+          value = 0.f;
+        });
       } else {
-        float g[W];
-#pragma unroll
-        for (int j = 0; j < W; ++j) {
-          if (M == Mode::kBackward) {
-            g[j] = slot.has(j) ? out[slot.cell[j]] : 0.f;
-            value[j] = 0.f;
-          } else {
-            const float p = 1.f - slot.q[j];
-            const float missing = 1.f - slot.before[j] * slot.after[j];
-            const float residual = p * missing;
-            total[e] += residual * residual;
-            g[j] = -2.f * p * residual;
-            value[j] = 2.f * missing * residual;
-          }
-        }
-        slot.pull_back(g, value);
-      }
-#pragma unroll
-      for (int j = 0; j < W; ++j) {
-        if (slot.has(j)) out[slot.cell[j]] = value[j];
+        slot.pull_back(out, [&](int j, float factor, float& g, float& value) {  // halves of both
+          const float p = 1.f - slot.q[j], missing = 1.f - factor, residual = p * missing;
+          total[e] += residual * residual;
+          g = -p * residual;
+          value = missing * residual;
+        });
       }
     }
   }
@@ -144,13 +154,14 @@ __global__ void __launch_bounds__(kThreads, W <= 9 ? 4 : 1) slots_kernel(Argumen
   if constexpr (M == Mode::kFactors) {
     copy(a.output + first * outputs, staged, here * outputs, wide);
   } else {
+    constexpr float kScale = M == Mode::kLoss ? 2.f : 1.f;
     for (int e = 0; e < here; ++e) {
       const float* terms = staged + e * outputs;
       float* gradient = a.output + (first + e) * cells;
       for (int c = threadIdx.x; c < cells; c += blockDim.x) {
         float sum = 0.f;
         for (int f = 0; f < a.slots.families; ++f) sum += terms[f * cells + c];
-        gradient[c] = sum;
+        gradient[c] = kScale * sum;
       }
     }
   }
