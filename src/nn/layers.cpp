@@ -22,9 +22,10 @@ bool norm_takes(const Tensor& x) {
 }
 
 struct AddNorm : torch::autograd::Function<AddNorm> {
+  // Without `adds`, y stands for nothing: a Function takes no undefined tensor.
   static tensor_list forward(AutogradContext* context, const Tensor& given_x, const Tensor& given_y,
-                             const Tensor& weight, const Tensor& bias) {
-    const Tensor x = given_x.contiguous(), y = given_y.defined() ? given_y.contiguous() : Tensor();
+                             const Tensor& weight, const Tensor& bias, bool adds) {
+    const Tensor x = given_x.contiguous(), y = adds ? given_y.contiguous() : Tensor();
     const std::int64_t channels = x.size(-1), rows = x.numel() / channels;
     const Tensor sum = y.defined() ? torch::empty_like(x) : x, normed = torch::empty_like(x);
     const Tensor moments = torch::empty({rows, 2}, weight.options());
@@ -36,13 +37,13 @@ struct AddNorm : torch::autograd::Function<AddNorm> {
     });
     context->set_materialize_grads(false);
     context->save_for_backward({sum, moments, weight});
-    context->saved_data["added"] = y.defined();
+    context->saved_data["adds"] = adds;
     return {sum, normed};
   }
 
   static tensor_list backward(AutogradContext* context, const tensor_list& gradients) {
-    const bool added = context->saved_data["added"].toBool();
-    if (!gradients[1].defined()) return {gradients[0], added ? gradients[0] : Tensor(), {}, {}};
+    const bool adds = context->saved_data["adds"].toBool();
+    if (!gradients[1].defined()) return {gradients[0], adds ? gradients[0] : Tensor(), {}, {}, {}};
     const auto saved = context->get_saved_variables();
     const Tensor &sum = saved[0], &moments = saved[1], &weight = saved[2];
     const Tensor to_sum = gradients[0].defined() ? gradients[0].contiguous() : Tensor();
@@ -58,7 +59,7 @@ struct AddNorm : torch::autograd::Function<AddNorm> {
                                  stream);
     });
     const Tensor parameters = partial.sum(0);
-    return {gradient, added ? gradient : Tensor(), parameters[0], parameters[1]};
+    return {gradient, adds ? gradient : Tensor(), parameters[0], parameters[1], {}};
   }
 };
 
@@ -95,7 +96,7 @@ std::pair<Tensor, Tensor> add_norm(const Tensor& x, const Tensor& y, const Tenso
                                    const Tensor& bias) {
 #ifdef AS2_HAS_CUDA
   if (norm_takes(x)) {
-    const auto both = AddNorm::apply(x, y, weight, bias);
+    const auto both = AddNorm::apply(x, y.defined() ? y : x, weight, bias, y.defined());
     return {both[0], both[1]};
   }
 #endif

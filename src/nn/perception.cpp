@@ -12,6 +12,19 @@
 
 namespace as2::nn {
 
+namespace {
+
+// Over channels, height and width, with a scale and shift per channel. Tensor cores want channels last, and
+// LibTorch's group norm wants them first: where they are last, a layer norm of the flat image is the same.
+torch::Tensor image_norm(const torch::Tensor& x, const Affine& norm) {
+  if (!x.is_cuda()) return torch::group_norm(x, 1, norm.weight, norm.bias);
+  const auto rows = x.permute({0, 2, 3, 1}).contiguous();
+  const auto normed = at::layer_norm(rows, rows.sizes().slice(1));
+  return at::addcmul(norm.bias, normed, norm.weight).permute({0, 3, 1, 2});
+}
+
+}  // namespace
+
 PerceptionOptions PerceptionOptions::paper(std::int64_t symbols) {
   PerceptionOptions options;
   options.symbols = symbols;
@@ -51,11 +64,12 @@ PerceptionOutput PerceptionImpl::forward(const torch::Tensor& images) {
   auto x = (images.dim() == 3 ? images.unsqueeze(1) : images).to(dtype);
   AS2_REQUIRE(x.dim() == 4 && x.size(1) == 1 && x.size(2) == 28 && x.size(3) == 28,
               "images are [images, 28, 28]");
+  const auto format = x.is_cuda() ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous;
   for (std::size_t k = 0; k < convolutions_.size(); ++k) {
-    x = torch::conv2d(x, convolutions_[k]->weight.to(dtype), {}, 1, 1);
+    const auto kernel = convolutions_[k]->weight.to(dtype).contiguous(format);
+    x = torch::conv2d(x.contiguous(format), kernel, {}, 1, 1);
     if ((k + 1) % options_.convolutions == 0) x = torch::max_pool2d(x, 2);
-    const auto norm = Affine::of(norms_[k], dtype);
-    x = torch::gelu(torch::group_norm(x, 1, norm.weight, norm.bias));
+    x = torch::gelu(image_norm(x, Affine::of(norms_[k], dtype)));
   }
   const auto embedding = torch::gelu(Affine::of(embed_, dtype).linear(x.flatten(1)));
   const auto dropped = torch::dropout(embedding, options_.dropout, is_training());

@@ -5,6 +5,7 @@
 
 #include "as2/soft_tp.h"
 #include "nn/layers.h"
+#include "nn/perception.h"
 #include "nn/pools.h"
 #include "nn/soft_tp_reasoner.h"
 #include "programs.h"
@@ -136,6 +137,16 @@ TEST_P(Cuda, LowPrecisionGradients) {
   }
   const auto cosine = flat[0].dot(flat[1]) / (flat[0].norm() * flat[1].norm());
   EXPECT_GT(cosine.item<float>(), 0.99);
+}
+
+TEST_P(Cuda, Perception) {
+  nn::Perception net(GetParam() == 2 ? nn::PerceptionOptions::paper(10) : nn::PerceptionOptions::best(10));
+  net->eval();
+  const auto images = torch::rand({6, 28, 28});
+  const auto run = [&](const torch::Tensor& x) { return torch::softmax(net->forward(x).logits, -1); };
+  const auto on_cpu = run(images);
+  net->to(torch::kCUDA);
+  EXPECT_TRUE(on_cpu.allclose(run(images.to(torch::kCUDA)).cpu(), 1e-3, 1e-3));
 }
 
 TEST_P(Cuda, Reasoner) {

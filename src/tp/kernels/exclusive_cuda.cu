@@ -10,8 +10,10 @@
 //
 // Bytes: beliefs are read once and outputs written once, four elements side by side so that every access is
 // 16 bytes wide. Rejected: a thread a (family, cell), which computes each product `width` times; atomics.
+#include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -23,7 +25,7 @@ namespace {
 #ifndef TRY_THREADS
 #define TRY_THREADS 256
 #define TRY_ELEMENTS 4
-#define TRY_BLOCKS 4
+#define TRY_BLOCKS 3
 #endif
 constexpr int kThreads = TRY_THREADS;
 constexpr int kBlocks = TRY_BLOCKS;          // that share a multiprocessor, where registers allow
@@ -41,13 +43,21 @@ struct Arguments {
   float* output;
 };
 
-__device__ void copy(float* to, const float* from, int count, bool wide) {
-  int done = 0;
-  if (wide) {
-    done = count & ~3;
-    for (int i = 4 * threadIdx.x; i < done; i += 4 * blockDim.x) {
-      *reinterpret_cast<float4*>(to + i) = *reinterpret_cast<const float4*>(from + i);
-    }
+// Into shared memory, without waiting: the caller commits and waits. 16 bytes an access where `wide`.
+__device__ void fetch(float* to, const float* from, int count, bool wide) {
+  const int done = wide ? count & ~3 : 0;
+  for (int i = 4 * threadIdx.x; i < done; i += 4 * blockDim.x) {
+    __pipeline_memcpy_async(to + i, from + i, 4 * sizeof(float));
+  }
+  for (int i = done + threadIdx.x; i < count; i += blockDim.x) {
+    __pipeline_memcpy_async(to + i, from + i, sizeof(float));
+  }
+}
+
+__device__ void put(float* to, const float* from, int count, bool wide) {
+  const int done = wide ? count & ~3 : 0;
+  for (int i = 4 * threadIdx.x; i < done; i += 4 * blockDim.x) {
+    *reinterpret_cast<float4*>(to + i) = *reinterpret_cast<const float4*>(from + i);
   }
   for (int i = done + threadIdx.x; i < count; i += blockDim.x) to[i] = from[i];
 }
@@ -111,80 +121,103 @@ template <int W, bool Full, Mode M>
 __global__ void __launch_bounds__(kThreads, W <= 9 ? kBlocks : 1) slots_kernel(Arguments a) {
   extern __shared__ __align__(16) float shared[];
   const int cells = a.slots.cells, outputs = a.slots.families * cells;
-  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * a.elements;
-  const int here = static_cast<int>(min(static_cast<std::int64_t>(a.elements), a.batch - first));
-  const bool wide = a.elements % 4 == 0;
-  float* beliefs = shared;
-  float* staged = shared + a.elements * cells;  // [element, family, cell]
+  const bool wide = a.elements * cells % 4 == 0;
+  float* const staged = shared + 2 * a.elements * cells;  // [element, family, cell]
+  const std::int64_t parts = (a.batch + a.elements - 1) / a.elements;
+  const auto size = [&](std::int64_t part) {
+    return static_cast<int>(min(static_cast<std::int64_t>(a.elements), a.batch - part * a.elements));
+  };
+  const auto fetch_beliefs = [&](std::int64_t part, int buffer) {
+    if (part < parts) {
+      fetch(shared + buffer * a.elements * cells, a.beliefs + part * a.elements * cells, size(part) * cells,
+            wide);
+    }
+    __pipeline_commit();
+  };
+  const bool one_each = a.slots.slots <= blockDim.x;  // then a thread keeps its slot
+  Slot<W, Full> slot;
+  if (threadIdx.x < a.slots.slots) slot.load(a.slots, threadIdx.x);
 
-  copy(beliefs, a.beliefs + first * cells, here * cells, wide);
-  if (M == Mode::kBackward) copy(staged, a.upstream + first * outputs, here * outputs, wide);
-  __syncthreads();
+  int buffer = 0;
+  fetch_beliefs(blockIdx.x, buffer);
+  for (std::int64_t part = blockIdx.x; part < parts; part += gridDim.x, buffer ^= 1) {
+    const std::int64_t first = part * a.elements;
+    const int here = size(part);
+    const float* beliefs = shared + buffer * a.elements * cells;
+    if (M == Mode::kBackward) {
+      fetch(staged, a.upstream + first * outputs, here * outputs, wide);
+      __pipeline_commit();
+    }
+    __pipeline_wait_prior(0);
+    __syncthreads();
+    fetch_beliefs(part + gridDim.x, buffer ^ 1);  // arrives while this part is computed
 
-  // A thread takes one slot of one element at a time: neighbours take neighbouring slots.
-  float total[kMostElements] = {};
-  for (int s = threadIdx.x; s < a.slots.slots; s += blockDim.x) {
-    Slot<W, Full> slot;
-    slot.load(a.slots, s);
-    const int family = a.slots.slot_family[s] * cells;
+    float total[kMostElements] = {};
+    for (int s = threadIdx.x; s < a.slots.slots; s += blockDim.x) {
+      if (!one_each) slot.load(a.slots, s);
+      const int family = a.slots.slot_family[s] * cells;
 #pragma unroll
-    for (int e = 0; e < kMostElements; ++e) {
-      if (e >= here) break;
-      slot.products_before(beliefs + e * cells);
-      float* out = staged + e * outputs + family;
-      if constexpr (M == Mode::kFactors) {
-        slot.factors(out);
-      } else if constexpr (M == Mode::kBackward) {
-        slot.pull_back(out, [&](int j, float, float& g, float& value) {
-          g = slot.has(j) ? out[slot.cell[j]] : 0.f;
-          value = 0.f;
-        });
-      } else {
-        slot.pull_back(out, [&](int j, float factor, float& g, float& value) {  // halves of both
-          const float p = 1.f - slot.q[j], missing = 1.f - factor, residual = p * missing;
-          total[e] += residual * residual;
-          g = -p * residual;
-          value = missing * residual;
-        });
+      for (int e = 0; e < kMostElements; ++e) {
+        if (e >= here) break;
+        slot.products_before(beliefs + e * cells);
+        float* out = staged + e * outputs + family;
+        if constexpr (M == Mode::kFactors) {
+          slot.factors(out);
+        } else if constexpr (M == Mode::kBackward) {
+          slot.pull_back(out, [&](int j, float, float& g, float& value) {
+            g = slot.has(j) ? out[slot.cell[j]] : 0.f;
+            value = 0.f;
+          });
+        } else {
+          slot.pull_back(out, [&](int j, float factor, float& g, float& value) {  // halves of both
+            const float p = 1.f - slot.q[j], missing = 1.f - factor, residual = p * missing;
+            total[e] += residual * residual;
+            g = -p * residual;
+            value = missing * residual;
+          });
+        }
       }
     }
-  }
-  __syncthreads();
-
-  if constexpr (M == Mode::kFactors) {
-    copy(a.output + first * outputs, staged, here * outputs, wide);
-  } else {
-    constexpr float kScale = M == Mode::kLoss ? 2.f : 1.f;
-    for (int e = 0; e < here; ++e) {
-      const float* terms = staged + e * outputs;
-      float* gradient = a.output + (first + e) * cells;
-      for (int c = threadIdx.x; c < cells; c += blockDim.x) {
-        float sum = 0.f;
-        for (int f = 0; f < a.slots.families; ++f) sum += terms[f * cells + c];
-        gradient[c] = kScale * sum;
+    if constexpr (M == Mode::kLoss) {
+#pragma unroll
+      for (int e = 0; e < kMostElements; ++e) {
+        for (int step = 16; step > 0; step /= 2) total[e] += __shfl_down_sync(0xffffffffu, total[e], step);
       }
     }
-  }
-  if constexpr (M == Mode::kLoss) {
     __shared__ float warps[kMostElements][kThreads / 32];
+    if (M == Mode::kLoss && threadIdx.x % 32 == 0) {
 #pragma unroll
-    for (int e = 0; e < kMostElements; ++e) {
-      for (int step = 16; step > 0; step /= 2) total[e] += __shfl_down_sync(0xffffffffu, total[e], step);
-      if (threadIdx.x % 32 == 0) warps[e][threadIdx.x / 32] = total[e];
+      for (int e = 0; e < kMostElements; ++e) warps[e][threadIdx.x / 32] = total[e];
     }
     __syncthreads();
-    if (threadIdx.x < here) {
+
+    if constexpr (M == Mode::kFactors) {
+      put(a.output + first * outputs, staged, here * outputs, wide);
+    } else {
+      constexpr float kScale = M == Mode::kLoss ? 2.f : 1.f;
+      for (int e = 0; e < here; ++e) {
+        const float* terms = staged + e * outputs;
+        float* gradient = a.output + (first + e) * cells;
+        for (int c = threadIdx.x; c < cells; c += blockDim.x) {
+          float sum = 0.f;
+          for (int f = 0; f < a.slots.families; ++f) sum += terms[f * cells + c];
+          gradient[c] = kScale * sum;
+        }
+      }
+    }
+    if (M == Mode::kLoss && threadIdx.x < here) {
       float sum = 0.f;
       for (int w = 0; w < kThreads / 32; ++w) sum += warps[threadIdx.x][w];
       a.losses[first + threadIdx.x] = sum;
     }
+    __syncthreads();  // before the next part overwrites what was staged
   }
 }
 
-constexpr std::size_t kPlainShared = 48 << 10, kMostShared = 200 << 10;
+constexpr std::size_t kPlainShared = 48 << 10, kShareOfShared = 72 << 10, kMostShared = 200 << 10;
 
 std::size_t bytes_per_element(const RegularSlots& slots) {
-  return sizeof(float) * static_cast<std::size_t>(slots.cells) * (1 + slots.families);
+  return sizeof(float) * static_cast<std::size_t>(slots.cells) * (2 + slots.families);
 }
 
 void check(cudaError_t error) {
@@ -197,13 +230,17 @@ template <int W, bool Full, Mode M>
 void launch_width(Arguments a, void* stream) {
   const std::size_t each = bytes_per_element(a.slots);
   a.elements = kMostElements;
-  while (a.elements > 1 && a.elements * each > kPlainShared) a.elements /= 2;
+  while (a.elements > 1 && a.elements * each > kShareOfShared) a.elements /= 2;
   const std::size_t bytes = a.elements * each;
   if (bytes > kPlainShared) {
     check(cudaFuncSetAttribute(slots_kernel<W, Full, M>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                static_cast<int>(bytes)));
   }
-  const auto blocks = static_cast<unsigned>((a.batch + a.elements - 1) / a.elements);
+  int device = 0, multiprocessors = 1;
+  check(cudaGetDevice(&device));
+  check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  const std::int64_t parts = (a.batch + a.elements - 1) / a.elements;
+  const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(parts, multiprocessors * kBlocks));
   slots_kernel<W, Full, M><<<blocks, kThreads, bytes, static_cast<cudaStream_t>(stream)>>>(a);
   check(cudaGetLastError());
 }
