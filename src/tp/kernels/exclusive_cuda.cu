@@ -9,7 +9,9 @@
 // in the order of the families: the result does not depend on how threads are scheduled.
 //
 // Bytes: beliefs are read once and outputs written once, four elements side by side so that every access is
-// 16 bytes wide. Rejected: a thread a (family, cell), which computes each product `width` times; atomics.
+// 16 bytes wide. A block stays on its multiprocessor, keeps its slots in registers and fetches the beliefs of
+// its next elements while it computes. Rejected: a thread a (family, cell), which computes each product
+// `width` times; atomics; a block a few elements, which spends its time starting.
 #include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 
@@ -22,14 +24,9 @@
 namespace as2::tp::kernels::cuda {
 namespace {
 
-#ifndef TRY_THREADS
-#define TRY_THREADS 256
-#define TRY_ELEMENTS 4
-#define TRY_BLOCKS 3
-#endif
-constexpr int kThreads = TRY_THREADS;
-constexpr int kBlocks = TRY_BLOCKS;          // that share a multiprocessor, where registers allow
-constexpr int kMostElements = TRY_ELEMENTS;  // batch elements a block
+constexpr int kThreads = 384;
+constexpr int kBlocks = 2;        // that share a multiprocessor
+constexpr int kMostElements = 4;  // batch elements a block takes at a time
 
 enum class Mode { kLoss, kFactors, kBackward };
 
