@@ -19,7 +19,10 @@ const std::vector<BenchSubject> kSubjects = {
      bench_misreading},
     {"solve", "Pictures of boards to answers: boards a second, share of each step, time to the first",
      bench_solve},
-    {"tp", "Soft T_P: tuned kernels against LibTorch operations, growth with size, memory", bench_tp},
+    {"tp", "Soft T_P: tuned kernels against LibTorch operations, growth, memory; on CUDA: beside a copy",
+     bench_tp},
+    {"train", "Training steps: boards a second, what each stage takes, growth with batch, passes and program",
+     bench_train},
 };
 
 void print_table(const Json& result, std::ostream& out) {
@@ -63,6 +66,7 @@ double best_seconds(const std::function<void()>& call, double enough) {
 Action declare_bench(CLI::App& command) {
   struct Arguments {
     std::vector<std::string> subjects;
+    BenchOptions options;
     bool json = false;
   };
   auto arguments = std::make_shared<Arguments>();
@@ -75,6 +79,10 @@ Action declare_bench(CLI::App& command) {
   command.add_option("subjects", arguments->subjects, "What to measure; all if none is named")
       ->check(CLI::IsMember(names))
       ->type_name("SUBJECT");
+  command
+      .add_option("--device", arguments->options.device,
+                  "Where soft T_P and training run: auto, cpu, cuda or cuda:N")
+      ->capture_default_str();
   command.add_flag("--json", arguments->json, "One JSON document");
   command.footer(summary);
   return [arguments] {
@@ -82,7 +90,7 @@ Action declare_bench(CLI::App& command) {
     for (const BenchSubject& subject : kSubjects) {
       const auto& wanted = arguments->subjects;
       if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), subject.name) == wanted.end()) continue;
-      results[subject.name] = subject.measure();
+      results[subject.name] = subject.measure(arguments->options);
       if (arguments->json) continue;
       std::cout << subject.name << '\n';
       print_table(results[subject.name], std::cout);

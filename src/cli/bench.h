@@ -4,20 +4,26 @@
 #include <nlohmann/json.hpp>
 
 #include <functional>
+#include <string>
 
 namespace as2::cli {
+
+struct BenchOptions {
+  std::string device = "cpu";
+};
 
 struct BenchSubject {
   const char* name;
   const char* summary;
   // Measures, and returns {"rows": [{"name", "value", "unit", "target", "ok"} …], …}.
-  nlohmann::ordered_json (*measure)();
+  nlohmann::ordered_json (*measure)(const BenchOptions& options);
 };
 
-nlohmann::ordered_json bench_decode();      // bench_decode.cpp
-nlohmann::ordered_json bench_misreading();  // bench_misreading.cpp
-nlohmann::ordered_json bench_solve();       // bench_solve.cpp
-nlohmann::ordered_json bench_tp();          // bench_tp.cpp
+nlohmann::ordered_json bench_decode(const BenchOptions& options);      // bench_decode.cpp
+nlohmann::ordered_json bench_misreading(const BenchOptions& options);  // bench_misreading.cpp
+nlohmann::ordered_json bench_solve(const BenchOptions& options);       // bench_solve.cpp
+nlohmann::ordered_json bench_tp(const BenchOptions& options);          // bench_tp.cpp
+nlohmann::ordered_json bench_train(const BenchOptions& options);       // bench_train.cpp
 
 // One figure of a subject's table. `target` says in words what is asked, empty: nothing.
 nlohmann::ordered_json bench_row(const std::string& name, double value, const std::string& unit,

@@ -188,7 +188,7 @@ void add_clingo_rows(const std::string& clingo, const std::string& program,
 
 }  // namespace
 
-Json bench_decode() {
+Json bench_decode(const BenchOptions&) {
   const std::string file = shipped_file("programs/sudoku.lp").string();
   const std::string clingo = verify::find_clingo({});
   const compile::ConstraintProgram nine = compile::compile_files({file}).program;

@@ -96,7 +96,7 @@ double chosen_threshold(const Corrections& of) {
 
 }  // namespace
 
-Json bench_misreading() {
+Json bench_misreading(const BenchOptions&) {
   const data::Mnist mnist = data::load_mnist();
   data::Digits held;
   const std::size_t first = mnist.train.size() - kHeldOut;

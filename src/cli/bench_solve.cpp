@@ -30,7 +30,7 @@ std::vector<data::Board> puzzles() {
 
 }  // namespace
 
-Json bench_solve() {
+Json bench_solve(const BenchOptions&) {
   const fs::path weights = eval::default_model("sudoku");
   const data::Mnist mnist = data::load_mnist();
   const auto by_label = data::indices_by_label(mnist.test);

@@ -7,7 +7,9 @@
 
 #include "as2/soft_tp.h"
 #include "cli/bench.h"
+#include "cli/device.h"
 #include "torch_compat.h"
+#include "train/step_graph.h"
 
 namespace as2::cli {
 namespace {
@@ -119,9 +121,7 @@ std::int64_t peak_extra_bytes(const std::function<void()>& call) {
   return meter->peak;
 }
 
-}  // namespace
-
-Json bench_tp() {
+Json bench_tp_on_cpu() {
   Json rows = Json::array();
   const ConstraintProgram board = sudoku();
   const SoftTp fused(board, Kernel::kFused), composed(board, Kernel::kReference);
@@ -169,6 +169,57 @@ Json bench_tp() {
   }
   at::set_num_threads(threads);
   return {{"threads", threads}, {"rows", rows}};
+}
+
+// Seconds of one call on the device: many of them captured into one graph, so that no launch is counted.
+double device_seconds(torch::Device device, const std::function<void()>& call) {
+  constexpr int kCalls = 50;
+  train::StepGraph graph(device, /*capture=*/true);
+  const auto replay = [&] {
+    graph.run([&] {
+      for (int n = 0; n < kCalls; ++n) call();
+    });
+    torch::cuda::synchronize(device.index());
+  };
+  for (int n = 0; n < 4; ++n) replay();
+  return best_seconds(replay, 0.3) / kCalls;
+}
+
+// Each input read once, each output written once: beside a copy that moves as many bytes.
+Json bench_tp_on_cuda(torch::Device device) {
+  Json rows = Json::array();
+  const SoftTp soft(sudoku(), Kernel::kFused);
+  constexpr std::int64_t kBatch = 4096, kFamilies = 3;
+  const torch::Tensor on_cpu = random_beliefs(soft, kBatch);
+  const torch::Tensor beliefs = on_cpu.to(device), leaf = beliefs.clone().requires_grad_();
+  const torch::Tensor upstream = soft.leave_one_out(beliefs).clone();
+  const Step here = step(soft, beliefs), there = step(soft, on_cpu);
+  if (!same({here.loss.cpu(), here.gradient.cpu()}, there)) throw std::runtime_error("CUDA and CPU differ");
+
+  const auto add = [&](const std::string& what, std::int64_t moved, const std::function<void()>& call) {
+    const torch::Tensor from = torch::zeros({moved * beliefs.numel() / 2}, beliefs.options());
+    const torch::Tensor to = torch::empty_like(from);
+    const double seconds = device_seconds(device, call),
+                 copy = device_seconds(device, [&] { to.copy_(from); });
+    const std::string name = "sudoku, batch 4096: " + what;
+    rows.push_back(bench_row(name, seconds * 1e6, "us"));
+    rows.push_back(bench_row(name + " / copy", seconds / copy, "x", "at most 2", seconds / copy <= 2));
+  };
+  add("terms of the image", 1 + kFamilies, [&] {
+    torch::NoGradGuard no_grad;
+    soft.leave_one_out(beliefs);
+  });
+  add("terms of the image and their gradient", (1 + kFamilies) + (2 + kFamilies),
+      [&] { torch::autograd::grad({soft.leave_one_out(leaf)}, {leaf}, {upstream}); });
+  add("loss of the residual and its gradient", 2, [&] { step(soft, beliefs); });
+  return {{"device", device.str()}, {"rows", rows}};
+}
+
+}  // namespace
+
+Json bench_tp(const BenchOptions& options) {
+  const torch::Device device = parse_device(options.device);
+  return device.is_cuda() ? bench_tp_on_cuda(device) : bench_tp_on_cpu();
 }
 
 }  // namespace as2::cli

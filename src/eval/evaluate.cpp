@@ -9,6 +9,7 @@
 #include "as2/soft_tp.h"
 #include "as2/verifier.h"
 #include "train/objective.h"
+#include "train/step_graph.h"
 
 namespace as2::eval {
 namespace {
@@ -28,9 +29,10 @@ class Reader {
  public:
   Reader(nn::Model& model, const train::Task& task, const train::Instances& instances, torch::Device device,
          const EvaluateOptions& options)
-      : soft_tp_(task.program()), options_(options) {
+      : soft_tp_(task.program()), options_(options), graph_(device, /*capture=*/true) {
     model.to(device);
     model.eval();
+    if (model.reasoner) model.reasoner->set_fixed_passes(device.is_cuda());
     mask_ = soft_tp_.mask(torch::empty({0}, device)).to(device);
     network_ = std::make_unique<train::Network>(model, task.pictures(), mask_);
     train::BatchOptions batches;
@@ -48,10 +50,11 @@ class Reader {
     torch::NoGradGuard no_grad;
     train::ForwardOptions forward;
     forward.perceived_rows = perceived ? batches_->rows() : 0;
+    graph_.forget();
     for (std::int64_t index = 0; index < batches_->batches(); ++index) {
-      const Batch batch = batches_->batch(0, index);
-      use(batch, network_->forward(batch, forward),
-          std::min(batches_->rows(), batches_->size() - index * batches_->rows()));
+      current_.copy_from(batches_->batch(0, index));
+      graph_.run([&] { prediction_ = network_->forward(current_, forward); });
+      use(current_, prediction_, std::min(batches_->rows(), batches_->size() - index * batches_->rows()));
     }
   }
 
@@ -75,6 +78,9 @@ class Reader {
   torch::Tensor mask_;
   std::unique_ptr<train::Network> network_;
   std::unique_ptr<train::Batches> batches_;
+  train::StepGraph graph_;        // on CUDA all passes of a batch are one launch
+  Batch current_;                 // what it reads,
+  train::Prediction prediction_;  // and what it writes
 };
 
 Answers most_likely(const torch::Tensor& beliefs) {

@@ -80,6 +80,23 @@ Instances Instances::to(torch::Device device) const {
   return {labels.to(device), evidence.to(device), pictures.defined() ? pictures.to(device) : pictures};
 }
 
+void Batch::copy_from(const Batch& other) {
+  const auto load = [](torch::Tensor& to, const torch::Tensor& from) {
+    if (!from.defined()) return;
+    if (to.defined()) {
+      to.copy_(from);
+    } else {
+      to = from.clone();
+    }
+  };
+  load(labels, other.labels);
+  load(known, other.known);
+  load(evidence, other.evidence);
+  load(slot_positions, other.slot_positions);
+  load(slot_mask, other.slot_mask);
+  load(pixels, other.pixels);
+}
+
 Batches::Batches(Instances instances, ImagePool pool, PictureMap map, const BatchOptions& options,
                  torch::Device device)
     : instances_(instances.to(device)),

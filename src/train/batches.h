@@ -52,6 +52,9 @@ struct Batch {
   torch::Tensor slot_mask;       // [rows, slots] bool
   torch::Tensor pixels;  // [rows, slots, 28, 28] float in 0 … 1; rows ≤ batch: the first rows only; may be
                          // undefined
+
+  // Takes another batch's values into the same storage, made at the first call: what a captured step reads.
+  void copy_from(const Batch& other);
 };
 
 struct BatchOptions {

@@ -1,5 +1,5 @@
-// A training step captured once and replayed: on CUDA the host then issues one call a step instead of a
-// thousand.
+// A step of training or inference captured once and replayed: on CUDA the host then issues one call a step
+// instead of a thousand.
 #pragma once
 
 #include <torch/torch.h>

@@ -49,7 +49,12 @@ Trainer::Trainer(const Config& config, const nn::ModelOptions& model, const Task
   model_ = std::make_shared<nn::Model>(model, task.program());
   // The others get their weights from rank 0, in run().
   if (workers_.writes() && !config_.start_from.empty()) {
-    nn::unpack_module(*model_, data::read_safetensors(config_.start_from), config_.start_from);
+    const auto weights = data::read_safetensors(config_.start_from);
+    if (config_.perception_from.empty() || !model_->reasoner) {
+      nn::unpack_module(*model_, weights, config_.start_from);
+    } else {  // perception comes from elsewhere, and may have another size
+      nn::unpack_module(*model_->reasoner, weights, config_.start_from, "reasoner.");
+    }
   }
   if (workers_.writes() && !config_.perception_from.empty()) {
     if (model_->perception.is_empty())
@@ -156,25 +161,11 @@ void Trainer::set_training() {
   if (!model_->perception.is_empty()) model_->perception->train(frozen_ < 2);
 }
 
-void Trainer::load_batch(const Batch& batch) {
-  const auto load = [](torch::Tensor& to, const torch::Tensor& from) {
-    if (!from.defined()) return;
-    if (to.defined()) {
-      to.copy_(from);
-    } else {
-      to = from.clone();
-    }
-  };
-  load(current_.labels, batch.labels);
-  load(current_.known, batch.known);
-  load(current_.evidence, batch.evidence);
-  load(current_.slot_positions, batch.slot_positions);
-  load(current_.slot_mask, batch.slot_mask);
-  load(current_.pixels, batch.pixels);
-}
-
 // Everything here happens on the device: captured once, replayed after.
 void Trainer::train_step() {
+  const auto stage = [&](const char* name) {
+    if (hooks_.on_stage) hooks_.on_stage(name);
+  };
   optimizer_->zero_grad();
   Prediction prediction;
   {
@@ -183,12 +174,15 @@ void Trainer::train_step() {
     compat::AutocastScope autocast(device_.type(), low);
     prediction = network_->forward(current_, forward_);
   }
+  stage("forward");
   const torch::Tensor counts = objective_->counts(current_);
   workers_.average(counts);
   const torch::Tensor values = objective_->values(current_, prediction, counts);
   const torch::Tensor loss = objective_->total(values);
+  stage("loss");
   loss.backward();
   averager_->finish();
+  stage("backward");
   optimizer_->step();
   torch::NoGradGuard no_grad;
   const std::int64_t terms = values.size(0);
@@ -196,6 +190,29 @@ void Trainer::train_step() {
   totals_.narrow(0, terms, 1).add_(loss);
   totals_.narrow(0, terms + 1, 1).add_(optimizer_->gradient_norm());
   totals_.narrow(0, terms + 2, 1).add_(1);
+  stage("update");
+}
+
+void Trainer::next_step() {
+  const TrainConfig& train = config_.train;
+  current_.copy_from(batches_->batch(epoch_, index_));
+  if (hooks_.on_stage) hooks_.on_stage("batch");
+  optimizer_->set_learning_rate(learning_rate(fraction(), train.rate, train.warmup, train.last_rate));
+  at::Generator generator = at::globalContext().defaultGenerator(device_);
+  const std::uint64_t draw = static_cast<std::uint64_t>(step_) ^ static_cast<std::uint64_t>(workers_.rank())
+                                                                     << 48;
+  generator.set_current_seed(data::scatter(config_.seed ^ data::scatter(draw)));
+  graph_.run([this] { train_step(); });
+  ++step_;
+  ++index_;
+}
+
+void Trainer::run_steps(std::int64_t count) {
+  if (frozen_ < 0) set_epoch(epoch_);
+  for (std::int64_t n = 0; n < count; ++n) {
+    if (index_ == batches_->batches()) index_ = 0;
+    next_step();
+  }
 }
 
 // The only place where the host waits for the device.
@@ -231,15 +248,7 @@ TrainResult Trainer::run() {
   bool done = timed ? seconds_ >= train.time_budget : epoch_ >= train.epochs;
   recorded_seconds_ = saved_seconds_ = seconds_;
   while (!done) {
-    load_batch(batches_->batch(epoch_, index_));
-    optimizer_->set_learning_rate(learning_rate(fraction(), train.rate, train.warmup, train.last_rate));
-    at::Generator generator = at::globalContext().defaultGenerator(device_);
-    const std::uint64_t draw = static_cast<std::uint64_t>(step_) ^ static_cast<std::uint64_t>(workers_.rank())
-                                                                       << 48;
-    generator.set_current_seed(data::scatter(config_.seed ^ data::scatter(draw)));
-    graph_.run([this] { train_step(); });
-    ++step_;
-    ++index_;
+    next_step();
     read_examples += train.batch;
     examples_ += train.batch;
     const bool epoch_done = index_ == per_epoch;

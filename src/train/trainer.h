@@ -38,8 +38,9 @@ struct Progress {
 struct TrainHooks {
   std::function<void(const Progress&)> on_progress;      // several times a second
   std::function<void(const nlohmann::json&)> on_record;  // each line of metrics.jsonl, on rank 0
-  const std::atomic<bool>* stop = nullptr;               // set on any rank: all save and return
-  std::string command;                                   // for the model's card
+  std::function<void(const char*)> on_stage;  // after each stage of a step, where no graph is captured
+  const std::atomic<bool>* stop = nullptr;    // set on any rank: all save and return
+  std::string command;                        // for the model's card
 };
 
 struct TrainResult {
@@ -64,13 +65,15 @@ class Trainer {
   // For tests: the network, and held-out scores of its averaged weights.
   nn::Model& model() { return *model_; }
   nlohmann::json validate();
+  // For measuring: steps of the current epoch's kind and nothing else, no validation, no files.
+  void run_steps(std::int64_t count);
 
  private:
   void agree_on_run();
   bool agree_on_time(double seconds);
   void set_epoch(std::int64_t epoch);
   void set_training();  // training mode, for all but a perception that is frozen for good
-  void load_batch(const Batch& batch);
+  void next_step();
   void train_step();
   double fraction() const;
   void read_totals();

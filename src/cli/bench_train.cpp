@@ -1,0 +1,166 @@
+// A training step's figures: boards a second as `as2 train` runs it (on CUDA: captured), what each stage
+// takes when the host waits for it, and how a reasoner's step grows with the batch, the passes and the
+// program.
+#include <torch/torch.h>
+
+#include <chrono>
+#include <map>
+
+#include "cli/bench.h"
+#include "cli/device.h"
+#include "nn/soft_tp_reasoner.h"
+#include "train/trainer.h"
+
+namespace as2::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+void wait_for(torch::Device device) {
+  if (device.is_cuda()) torch::cuda::synchronize(device.index());
+}
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+struct Case {
+  std::string name, preset;
+  std::vector<std::string> settings;
+  double asked;  // boards a second on CUDA, 0: nothing
+};
+
+const std::vector<Case> kCases = {
+    {"best, 12 passes, clues given", "best", {"model.reasoner.passes=12", "train.perceived_share=0"}, 5000},
+    {"best, as trained (a quarter perceived)", "best", {}, 0},
+    {"paper, CNN frozen, clues given",
+     "paper",
+     {"train.freeze_epochs=-1", "losses.perception.weight=0"},
+     30000},
+    {"paper, CNN learning", "paper", {"train.freeze_epochs=0"}, 0}};
+
+void measure(const Case& subject, torch::Device device, std::int64_t batch, Json& rows) {
+  std::vector<std::string> overrides = subject.settings;
+  overrides.push_back("train.batch=" + std::to_string(batch));
+  overrides.emplace_back("data.train=4096");
+  overrides.emplace_back("data.validation=1");
+  train::Settings settings = train::layered_settings("sudoku", subject.preset, overrides);
+  const train::Config config = train::read_config(settings);
+  const train::Task task(config, {});
+  const nn::ModelOptions model =
+      train::read_model(settings, static_cast<std::int64_t>(task.classes().size()));
+  train::Workers alone;
+  const std::int64_t steps = device.is_cuda() ? 40 : 1;
+  {
+    train::Trainer trainer(config, model, task, "", device, alone, {});
+    const double seconds = best_seconds(
+        [&] {
+          trainer.run_steps(steps);
+          wait_for(device);
+        },
+        device.is_cuda() ? 2 : 0);
+    const double rate = static_cast<double>(steps * batch) / seconds;
+    const bool asked = device.is_cuda() && subject.asked > 0;
+    rows.push_back(bench_row(subject.name + ": boards a second", rate, "/s",
+                             asked ? "at least " + std::to_string(static_cast<int>(subject.asked)) : "",
+                             rate >= subject.asked));
+  }
+  // Stage by stage, the host waiting after each: longer than a captured step, whose stages have no gaps.
+  std::map<std::string, double> least;
+  double mark = 0;
+  train::TrainHooks hooks;
+  hooks.on_stage = [&](const std::string& stage) {
+    wait_for(device);
+    const double at = now();
+    const auto [entry, first] = least.emplace(stage, at - mark);
+    if (!first) entry->second = std::min(entry->second, at - mark);
+    mark = at;
+  };
+  train::Config plain = config;
+  plain.train.graph = false;
+  train::Trainer staged(plain, model, task, "", device, alone, hooks);
+  mark = now();
+  staged.run_steps(device.is_cuda() ? 8 : 2);
+  for (const char* stage : {"batch", "forward", "loss", "backward", "update"}) {
+    rows.push_back(bench_row(subject.name + ": " + stage, 1e3 * least[stage], "ms"));
+  }
+}
+
+// A board's positions with its rows, its columns and its boxes as families, as many of them as asked.
+compile::ConstraintProgram board(int box, int families) {
+  const int side = box * box;
+  compile::ConstraintProgram program;
+  program.families.resize(static_cast<std::size_t>(families));
+  compile::Position position;
+  for (int s = 0; s < side; ++s) position.symbols.push_back(std::to_string(s));
+  program.positions.assign(static_cast<std::size_t>(side * side), position);
+  for (int unit = 0; unit < families * side; ++unit) {
+    compile::Group group;
+    group.family = unit / side;
+    group.kind = compile::GroupKind::kExclusive;
+    group.slots.resize(static_cast<std::size_t>(side));
+    const int n = unit % side;
+    for (int k = 0; k < side; ++k) {
+      const int boxed = (n / box * box + k / box) * side + n % box * box + k % box;
+      const int cell = group.family == 0 ? n * side + k : group.family == 1 ? k * side + n : boxed;
+      group.positions.push_back(cell);
+      for (int s = 0; s < side; ++s) group.slots[s].members.push_back({cell, {s}});
+    }
+    program.groups.push_back(std::move(group));
+  }
+  return program;
+}
+
+// Seconds of forward and backward through the reasoner of `best`.
+double reasoner_seconds(torch::Device device, std::int64_t batch, int passes, int box, int families) {
+  const auto program = board(box, families);
+  nn::SoftTpReasonerOptions options;
+  options.mixing = nn::Mixing::kPooling;
+  nn::SoftTpReasoner reasoner(options, program);
+  reasoner.to(device);
+  const auto positions = static_cast<std::int64_t>(program.positions.size());
+  const torch::Tensor beliefs =
+      torch::full({batch, positions, program.max_symbols()}, 1.0 / program.max_symbols(), device);
+  const torch::Tensor evidence = torch::zeros({batch, positions}, beliefs.options().dtype(torch::kBool));
+  for (auto& parameter : reasoner.parameters()) parameter.mutable_grad() = torch::zeros_like(parameter);
+  train::StepGraph graph(device, /*capture=*/true);
+  const auto call = [&] {
+    graph.run([&] {
+      const compat::AutocastScope autocast(device.type(), device.is_cuda());
+      const auto logits = reasoner.forward({beliefs, evidence}, passes).logits;
+      torch::stack(logits).square().mean().backward();
+    });
+    wait_for(device);
+  };
+  for (int warm = 0; warm < (device.is_cuda() ? 4 : 0); ++warm) call();
+  return best_seconds(call, device.is_cuda() ? 0.3 : 0);
+}
+
+}  // namespace
+
+Json bench_train(const BenchOptions& bench) {
+  const torch::Device device = parse_device(bench.device);
+  const bool cuda = device.is_cuda();
+  Json rows = Json::array();
+  for (const Case& subject : kCases) measure(subject, device, cuda ? 256 : 16, rows);
+
+  const std::int64_t batch = cuda ? 256 : 8;
+  const int passes = cuda ? 12 : 2;
+  const double base = reasoner_seconds(device, batch, passes, 3, 3);
+  rows.push_back(bench_row(
+      "reasoner of best alone, batch " + std::to_string(batch) + ", " + std::to_string(passes) + " passes",
+      1e3 * base, "ms"));
+  const auto against = [&](const std::string& what, std::int64_t b, int p, int box, int families) {
+    rows.push_back(bench_row("  with " + what, reasoner_seconds(device, b, p, box, families) / base, "x"));
+  };
+  against("half the batch", batch / 2, passes, 3, 3);
+  against("twice the batch", 2 * batch, passes, 3, 3);
+  against("twice the passes", batch, 2 * passes, 3, 3);
+  against("4x4 boards: 1/11 of the atoms", batch, passes, 2, 3);
+  against("16x16 boards: 5.6 times the atoms", batch, passes, 4, 3);
+  against("two families", batch, passes, 3, 2);
+  against("one family", batch, passes, 3, 1);
+  return {{"device", device.str()}, {"threads", at::get_num_threads()}, {"rows", rows}};
+}
+
+}  // namespace as2::cli
