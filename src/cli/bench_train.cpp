@@ -133,7 +133,7 @@ double reasoner_seconds(torch::Device device, std::int64_t batch, int passes, in
     wait_for(device);
   };
   for (int warm = 0; warm < (device.is_cuda() ? 4 : 0); ++warm) call();
-  return best_seconds(call, device.is_cuda() ? 0.3 : 0);
+  return best_seconds(call, 0.5);
 }
 
 }  // namespace

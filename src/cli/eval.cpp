@@ -24,7 +24,7 @@ struct EvalArguments {
   std::int64_t count = 1000;
   std::uint64_t seed = 0;
   int refine = 10;
-  bool no_clingo = false, pipeline = false, as_json = false, quiet = false;
+  bool no_clingo = false, pipeline = false, as_json = false, quiet = false, validation = false;
 };
 
 // `36` or `22-30`.
@@ -106,10 +106,11 @@ int evaluate(const EvalArguments& a) {
   options.pipeline = a.pipeline || config.preset == "pipeline";
   options.seed = a.seed;
   const torch::Device device = parse_device(a.device);
-  const train::Instances instances = a.boards.empty() ? task.instances(train::Part::kTest, a.count)
+  options.part = a.validation ? train::Part::kValidation : train::Part::kTest;
+  const train::Instances instances = a.boards.empty()                 ? task.instances(options.part, a.count)
                                      : config.data.source == "boards" ? listed_boards(a, task)
                                      : config.data.source == "tuples"
-                                         ? task.read_tuples(a.boards, train::Part::kTest)
+                                         ? task.read_tuples(a.boards, options.part)
                                          : task.read_instances(a.boards);
   json result;
   if (config.data.source == "images")
@@ -121,6 +122,7 @@ int evaluate(const EvalArguments& a) {
   result["task"] = config.task;
   result["preset"] = config.preset;
   result["model"] = file.string();
+  result["pictures"] = a.validation ? "validation" : "test";
   if (a.as_json)
     std::cout << result.dump() << '\n';
   else
@@ -148,6 +150,8 @@ Action declare_eval(CLI::App& command) {
   command.add_option("--device", a->device, "auto, cpu, cuda or cuda:N")->capture_default_str();
   command.add_option("--data-dir", a->data_dir,
                      "folder of MNIST's idx files; default: $AS2_DATA, the cache, the network");
+  command.add_flag("--validation", a->validation,
+                   "pictures kept out of training instead of the test set: to choose between models by");
   command.add_flag("--no-clingo", a->no_clingo, "leave out clingo's certificate");
   command.add_flag("--pipeline", a->pipeline,
                    "also let clingo complete the boards from perception's argmax clues");

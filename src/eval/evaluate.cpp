@@ -40,8 +40,8 @@ class Reader {
     batches.picture_rows = model.perception.is_empty() ? 0 : batches.batch;
     batches.shuffle = false;
     batches.seed = options.seed;
-    batches_ = std::make_unique<train::Batches>(instances, task.pool(train::Part::kTest), task.pictures(),
-                                                batches, device);
+    batches_ = std::make_unique<train::Batches>(instances, task.pool(options.part), task.pictures(), batches,
+                                                device);
   }
 
   // Calls `use` with every batch, its prediction, and how many of its rows count.

@@ -17,9 +17,10 @@ struct EvaluateOptions {
   // Examples at once through the networks; larger ones spend their time on new pages on the CPU. The pictures
   // drawn depend on it, so it is the same on every device.
   std::int64_t batch = 32;
-  bool certify = true;     // ask clingo as well (VCSR)
-  bool pipeline = false;   // also clingo completing the board from perception's argmax clues
-  std::uint64_t seed = 0;  // of the pictures drawn
+  bool certify = true;                    // ask clingo as well (VCSR)
+  bool pipeline = false;                  // also clingo completing the board from perception's argmax clues
+  std::uint64_t seed = 0;                 // of the pictures drawn
+  train::Part part = train::Part::kTest;  // whose pictures; validation's are for choosing between models
   std::function<void(const std::string&)> report;
 };
 
