@@ -353,7 +353,7 @@ def main():
     t.add_argument("--batch", type=int, default=256)
     t.add_argument("--passes", type=int, default=12)
     t.add_argument("--width", type=int, default=96)
-    t.add_argument("--mixing", choices=["attention", "pooling", "both"], default="both")
+    t.add_argument("--mixing", choices=["attention", "pooling", "both"], default="pooling")
     t.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     t.add_argument("--steps", type=int, default=10)
     t.add_argument("--warm-up", type=int, default=3)

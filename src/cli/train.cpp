@@ -110,6 +110,9 @@ std::string command_line(const TrainArguments& a) {
   if (!a.preset.empty()) text += " --preset " + a.preset;
   text += " --seed " + std::to_string(a.seed.value_or(0));
   if (a.time_budget) text += " --time-budget " + json(*a.time_budget).dump();
+  if (a.rate) text += " --lr " + json(*a.rate).dump();
+  if (a.epochs) text += " --epochs " + std::to_string(*a.epochs);
+  if (a.batch) text += " --batch " + std::to_string(*a.batch);
   if (!a.perception.empty()) text += " --perception " + fs::path(a.perception).filename().string();
   if (!a.start.empty()) text += " --start " + fs::path(a.start).filename().string();
   for (const std::string& setting : a.settings) text += " --set " + setting;
