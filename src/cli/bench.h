@@ -6,6 +6,8 @@
 #include <functional>
 #include <string>
 
+#include "as2/constraint_program.h"
+
 namespace as2::cli {
 
 struct BenchOptions {
@@ -28,6 +30,10 @@ nlohmann::ordered_json bench_train(const BenchOptions& options);       // bench_
 // One figure of a subject's table. `target` says in words what is asked, empty: nothing.
 nlohmann::ordered_json bench_row(const std::string& name, double value, const std::string& unit,
                                  const std::string& target = "", bool ok = true);
+
+// What the compiler makes of a board whose boxes have this side, with its rows, columns and boxes as
+// families, as many of them as asked; built here, so that a measurement needs no grounder.
+compile::ConstraintProgram bench_board(int box, int families);
 
 // Seconds of the fastest of many calls, the one the machine's other work disturbed least: warms up, then
 // repeats until `enough` seconds or 100 calls have passed.

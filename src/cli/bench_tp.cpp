@@ -29,28 +29,6 @@ void add_positions(ConstraintProgram& program, int count, int symbols) {
   for (int i = 0; i < count; ++i) program.positions.push_back(position);
 }
 
-// What the compiler makes of 9×9 Sudoku; built here, so that the measurement needs no grounder.
-ConstraintProgram sudoku() {
-  ConstraintProgram program;
-  program.families.resize(3);
-  add_positions(program, 81, 9);
-  for (int unit = 0; unit < 27; ++unit) {
-    compile::Group group;
-    group.family = unit / 9;
-    group.kind = compile::GroupKind::kExclusive;
-    group.slots.resize(9);
-    const int n = unit % 9;
-    for (int k = 0; k < 9; ++k) {
-      const int box = n / 3 * 27 + n % 3 * 3 + k / 3 * 9 + k % 3;
-      const int cell = group.family == 0 ? n * 9 + k : group.family == 1 ? k * 9 + n : box;
-      group.positions.push_back(cell);
-      for (int s = 0; s < 9; ++s) group.slots[s].members.push_back({cell, {s}});
-    }
-    program.groups.push_back(std::move(group));
-  }
-  return program;
-}
-
 // Σ of `addends` digits equals the guard's symbol.
 ConstraintProgram addition(int addends) {
   ConstraintProgram program;
@@ -123,7 +101,7 @@ std::int64_t peak_extra_bytes(const std::function<void()>& call) {
 
 Json bench_tp_on_cpu() {
   Json rows = Json::array();
-  const ConstraintProgram board = sudoku();
+  const ConstraintProgram board = bench_board(3, 3);
   const SoftTp fused(board, Kernel::kFused), composed(board, Kernel::kReference);
   for (const std::int64_t batch : {1, 32, 256}) {
     const torch::Tensor beliefs = random_beliefs(fused, batch);
@@ -188,7 +166,7 @@ double device_seconds(torch::Device device, const std::function<void()>& call) {
 // Each input read once, each output written once: beside a copy that moves as many bytes.
 Json bench_tp_on_cuda(torch::Device device) {
   Json rows = Json::array();
-  const SoftTp soft(sudoku(), Kernel::kFused);
+  const SoftTp soft(bench_board(3, 3), Kernel::kFused);
   constexpr std::int64_t kBatch = 4096, kFamilies = 3;
   const torch::Tensor on_cpu = random_beliefs(soft, kBatch);
   const torch::Tensor beliefs = on_cpu.to(device), leaf = beliefs.clone().requires_grad_();

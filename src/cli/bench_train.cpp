@@ -80,40 +80,15 @@ void measure(const Case& subject, torch::Device device, std::int64_t batch, Json
   plain.train.graph = false;
   train::Trainer staged(plain, model, task, "", device, alone, hooks);
   mark = now();
-  staged.run_steps(device.is_cuda() ? 8 : 2);
+  staged.run_steps(device.is_cuda() ? 8 : 6);
   for (const char* stage : {"batch", "forward", "loss", "backward", "update"}) {
     rows.push_back(bench_row(subject.name + ": " + stage, 1e3 * least[stage], "ms"));
   }
 }
 
-// A board's positions with its rows, its columns and its boxes as families, as many of them as asked.
-compile::ConstraintProgram board(int box, int families) {
-  const int side = box * box;
-  compile::ConstraintProgram program;
-  program.families.resize(static_cast<std::size_t>(families));
-  compile::Position position;
-  for (int s = 0; s < side; ++s) position.symbols.push_back(std::to_string(s));
-  program.positions.assign(static_cast<std::size_t>(side * side), position);
-  for (int unit = 0; unit < families * side; ++unit) {
-    compile::Group group;
-    group.family = unit / side;
-    group.kind = compile::GroupKind::kExclusive;
-    group.slots.resize(static_cast<std::size_t>(side));
-    const int n = unit % side;
-    for (int k = 0; k < side; ++k) {
-      const int boxed = (n / box * box + k / box) * side + n % box * box + k % box;
-      const int cell = group.family == 0 ? n * side + k : group.family == 1 ? k * side + n : boxed;
-      group.positions.push_back(cell);
-      for (int s = 0; s < side; ++s) group.slots[s].members.push_back({cell, {s}});
-    }
-    program.groups.push_back(std::move(group));
-  }
-  return program;
-}
-
 // Seconds of forward and backward through the reasoner of `best`.
 double reasoner_seconds(torch::Device device, std::int64_t batch, int passes, int box, int families) {
-  const auto program = board(box, families);
+  const auto program = bench_board(box, families);
   nn::SoftTpReasonerOptions options;
   options.mixing = nn::Mixing::kPooling;
   nn::SoftTpReasoner reasoner(options, program);

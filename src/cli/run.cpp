@@ -21,7 +21,7 @@ int hand_to_tensor_program(char** argv) {
   // Threads that wait by spinning take each other's cores where others are busy too: five times the work.
   setenv("OMP_WAIT_POLICY", "PASSIVE", /*overwrite=*/0);
   // Tensors come and go a thousand times a second: memory given back to the system at every turn has to be
-  // cleared and mapped again, which took a third of the time of a network's pass.
+  // cleared and mapped again, which took a third of an evaluation.
   for (const char* threshold : {"MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"})
     setenv(threshold, "1073741824", /*overwrite=*/0);
   std::error_code ignored;

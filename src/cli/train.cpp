@@ -105,6 +105,12 @@ class Report {
   bool quiet_, terminal_;
 };
 
+// As a shell would have to be given it.
+std::string quoted(const std::string& word) {
+  const bool plain = word.find_first_of(" \t\"'\\$`*?[]{}()<>|&;#~!") == std::string::npos;
+  return plain ? word : "'" + word + "'";
+}
+
 std::string command_line(const TrainArguments& a) {
   std::string text = "as2 train " + a.task;
   if (!a.preset.empty()) text += " --preset " + a.preset;
@@ -115,7 +121,7 @@ std::string command_line(const TrainArguments& a) {
   if (a.batch) text += " --batch " + std::to_string(*a.batch);
   if (!a.perception.empty()) text += " --perception " + fs::path(a.perception).filename().string();
   if (!a.start.empty()) text += " --start " + fs::path(a.start).filename().string();
-  for (const std::string& setting : a.settings) text += " --set " + setting;
+  for (const std::string& setting : a.settings) text += " --set " + quoted(setting);
   return text;
 }
 

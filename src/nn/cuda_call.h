@@ -17,9 +17,12 @@ T* elements(const torch::Tensor& tensor) {
   return static_cast<T*>(tensor.data_ptr());
 }
 
-// float32 everywhere, bfloat16 on CUDA besides.
+// float32 on the CPU; on CUDA bfloat16 besides, in a build that has the kernels.
 inline bool kernels_take(const torch::Tensor& x) {
-  return x.scalar_type() == torch::kFloat32 || (x.is_cuda() && x.scalar_type() == torch::kBFloat16);
+#ifdef AS2_HAS_CUDA
+  if (x.is_cuda()) return x.scalar_type() == torch::kFloat32 || x.scalar_type() == torch::kBFloat16;
+#endif
+  return x.is_cpu() && x.scalar_type() == torch::kFloat32;
 }
 
 // Calls `launch` with a value of the type that stands for the tensor's elements in the kernels (float, or
@@ -27,6 +30,7 @@ inline bool kernels_take(const torch::Tensor& x) {
 template <class Launch>
 void cuda_call(const torch::Tensor& x, Launch launch) {
 #ifdef AS2_HAS_CUDA
+  const c10::DeviceGuard guard(x.device());
   void* stream = at::cuda::getCurrentCUDAStream(x.device().index()).stream();
   if (x.scalar_type() == torch::kFloat32) {
     launch(float{}, stream);

@@ -1,7 +1,7 @@
 #include "nn/layers.h"
 
-#ifdef AS2_HAS_CUDA
 #include "nn/cuda_call.h"
+#ifdef AS2_HAS_CUDA
 #include "nn/layers_cuda.h"
 #endif
 
@@ -94,6 +94,8 @@ struct SharedGelu : torch::autograd::Function<SharedGelu> {
 
 std::pair<Tensor, Tensor> add_norm(const Tensor& x, const Tensor& y, const Tensor& weight,
                                    const Tensor& bias) {
+  AS2_REQUIRE(!y.defined() || (y.sizes() == x.sizes() && y.scalar_type() == x.scalar_type()),
+              "what is added is like x");
 #ifdef AS2_HAS_CUDA
   if (norm_takes(x)) {
     const auto both = AddNorm::apply(x, y.defined() ? y : x, weight, bias, y.defined());
@@ -106,6 +108,9 @@ std::pair<Tensor, Tensor> add_norm(const Tensor& x, const Tensor& y, const Tenso
 }
 
 Tensor shared_gelu(const Tensor& z, const Tensor& shared) {
+  AS2_REQUIRE(z.dim() == 4 && shared.scalar_type() == z.scalar_type() && shared.dim() == 3 &&
+                  shared.size(0) == z.size(2) && shared.size(1) == z.size(0) && shared.size(2) == z.size(3),
+              "shared is [positions, batch, channels] of z [batch, symbols, positions, channels]");
 #ifdef AS2_HAS_CUDA
   if (z.is_cuda() && kernels_take(z)) return SharedGelu::apply(z, shared);
 #endif

@@ -273,16 +273,25 @@ Pools Pools::to(torch::Device device) const {
           holder_share.to(device)};
 }
 
+// What the kernels do not take they get as float32 on the CPU.
 Tensor pool(const Tensor& x, const Pools& pools) {
   AS2_REQUIRE(x.dim() == 3 && x.size(1) == pools.atoms, "pooling takes [batch, atoms, channels]");
-  if (!kernels_take(x)) return pool(x.to(torch::kFloat32), pools).to(x.scalar_type());
+  if (!kernels_take(x)) {
+    const Tensor plain = x.to(torch::kCPU, torch::kFloat32);
+    return pool(plain, pools.to(torch::kCPU)).to(x.device(), x.scalar_type());
+  }
   return Pool::apply(x, tables_of(pools), torch::GradMode::is_enabled() && x.requires_grad());
 }
 
 Tensor spread(const Tensor& x, const Tensor& messages, const Pools& pools) {
-  AS2_REQUIRE(messages.size(0) == pools.pools && messages.size(2) == x.size(2), "a message a pool");
+  AS2_REQUIRE(x.dim() == 3 && x.size(1) == pools.atoms && messages.dim() == 3 &&
+                  messages.size(0) == pools.pools && messages.size(1) == x.size(0) &&
+                  messages.size(2) == x.size(2) && messages.scalar_type() == x.scalar_type(),
+              "spreading takes a message a pool and batch element, like x");
   if (!kernels_take(x)) {
-    return spread(x.to(torch::kFloat32), messages.to(torch::kFloat32), pools).to(x.scalar_type());
+    const Tensor plain = x.to(torch::kCPU, torch::kFloat32);
+    return spread(plain, messages.to(torch::kCPU, torch::kFloat32), pools.to(torch::kCPU))
+        .to(x.device(), x.scalar_type());
   }
   return Spread::apply(x, messages, tables_of(pools));
 }

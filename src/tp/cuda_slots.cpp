@@ -65,6 +65,7 @@ class Slots : public CudaSlots {
 struct SquaredResidual : torch::autograd::Function<SquaredResidual> {
   static torch::Tensor forward(AutogradContext* context, const torch::Tensor& given,
                                const CudaSlotsPtr& slots) {
+    const c10::DeviceGuard guard(given.device());
     const torch::Tensor beliefs = aligned(given);
     torch::Tensor losses = torch::empty({beliefs.size(0)}, beliefs.options());
     torch::Tensor gradient = torch::empty_like(beliefs);
@@ -81,6 +82,7 @@ struct SquaredResidual : torch::autograd::Function<SquaredResidual> {
 struct Factors : torch::autograd::Function<Factors> {
   static torch::Tensor forward(AutogradContext* context, const torch::Tensor& given,
                                const CudaSlotsPtr& slots) {
+    const c10::DeviceGuard guard(given.device());
     const torch::Tensor beliefs = aligned(given);
     const auto& regular = static_cast<Slots&>(*slots);
     torch::Tensor factors = torch::empty({beliefs.size(0), regular.outputs()}, beliefs.options());
@@ -92,6 +94,7 @@ struct Factors : torch::autograd::Function<Factors> {
   }
   static tensor_list backward(AutogradContext* context, tensor_list upstreams) {
     const torch::Tensor beliefs = context->get_saved_variables()[0], upstream = aligned(upstreams[0]);
+    const c10::DeviceGuard guard(beliefs.device());
     const auto slots = context->saved_data["slots"].toCapsule();
     torch::Tensor gradient = torch::empty_like(beliefs);
     kernels::cuda::factors_backward(static_cast<Slots&>(*slots).on(beliefs), beliefs.size(0),

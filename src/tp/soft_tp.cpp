@@ -94,7 +94,8 @@ class Call {
   // [batch]: the largest |p − p·factor|.
   torch::Tensor largest_residual() const {
     if (cuda_) {  // one term a family and cell
-      const torch::Tensor factors = cuda_->factors(beliefs).view({batch(), tables.families, -1});
+      const torch::Tensor factors =
+          cuda_->factors(beliefs).view({batch(), tables.families, beliefs.size(1) * beliefs.size(2)});
       return (beliefs.flatten(1).unsqueeze(1) * (1 - factors)).abs().flatten(1).amax(1);
     }
     return over_terms(fused_largest_residual, reference::largest_residual,

@@ -1,11 +1,11 @@
 // From a batch to its loss: what perception and reasoner make of it, and the terms of Eq. 4 and 5.
 //
 //   L = Σ_terms w(t) · L_term,   w(t) = weight · α(t) · β(t)
-//   perception    CE of perception's logits where there are pictures         (Eq. 4: L_cnn,  Eq. 5:
-//   L_digit^pre) evidence      CE of the reasoner's logits at evidence                    (Eq. 4: L_sup,  Eq.
-//   5: L_digit^post) latent        CE of the reasoner's logits elsewhere                      (Eq. 4:
-//   L_blank, Eq. 5: L_sum) constraint    the T_P fixed-point loss of the beliefs                    (L_ic)
-//   satisfaction  −log P(the program's linear constraints hold)              (sum-only supervision)
+//   perception    CE of perception's logits at pictures        (L_cnn;   addition: L_digit^pre)
+//   evidence      CE of the reasoner's logits at evidence      (L_sup;   addition: L_digit^post)
+//   latent        CE of the reasoner's logits elsewhere        (L_blank; addition: L_sum)
+//   constraint    the T_P fixed-point loss of the beliefs      (L_ic)
+//   satisfaction  −log P(the linear constraints hold)          (sum-only supervision)
 // The last two see the beliefs with the labels of `observed` positions filled in: the sum of an addition.
 #pragma once
 

@@ -1,6 +1,7 @@
 #include "train/step_graph.h"
 
 #ifdef AS2_HAS_CUDA
+#include <ATen/cuda/CUDAContext.h>
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
@@ -16,7 +17,7 @@ struct StepGraph::Impl {
   Impl(torch::Device device, bool capture_steps) : capture(capture_steps && device.is_cuda()) {
     if (!capture) return;
     stream.emplace(c10::cuda::getStreamFromPool(/*isHighPriority=*/false, device.index()));
-    stream->synchronize();
+    at::cuda::getCurrentCUDAStream(device.index()).synchronize();  // what it reads is there
     guard.emplace(*stream);
   }
   bool capture;

@@ -246,7 +246,7 @@ TrainResult Trainer::run() {
   frozen_ = -1;
   set_epoch(epoch_);
   bool done = timed ? seconds_ >= train.time_budget : epoch_ >= train.epochs;
-  recorded_seconds_ = saved_seconds_ = seconds_;
+  saved_seconds_ = seconds_;
   while (!done) {
     next_step();
     read_examples += train.batch;

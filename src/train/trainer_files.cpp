@@ -121,6 +121,7 @@ void Trainer::save_state() const {
                       {"seconds", seconds_},
                       {"sums", sums_},
                       {"recorded_examples", recorded_examples_},
+                      {"recorded_seconds", recorded_seconds_},
                       {"best", best_},
                       {"best_validation", best_validation_},
                       {"seed", config_.seed},
@@ -137,6 +138,7 @@ void Trainer::resume() {
   examples_ = place["examples"];
   recorded_examples_ = place.value("recorded_examples", static_cast<double>(examples_));
   seconds_ = place["seconds"];
+  recorded_seconds_ = place.value("recorded_seconds", seconds_);
   if (const auto sums = place.value("sums", std::vector<double>()); sums.size() == sums_.size()) sums_ = sums;
   best_ = place["best"];
   best_validation_ = place["best_validation"];

@@ -308,11 +308,22 @@ TEST_F(EvalVerb, AdditionFromAListOfTestDigits) {
               HasSubstr("pairs.txt:2: error: picture 10000 is not one of 0 to 9999"));
 }
 
+// On the digits kept out of training the shipped perception scores what its card says it scored there.
+TEST_F(EvalVerb, ValidationPicturesAreThoseThatChoseTheCheckpoint) {
+  AS2_NEED_MNIST();
+  const Finished finished = run("digits --validation --count 5000 --json --quiet");
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  const Json result = Json::parse(finished.out), card = Json::parse(read_file(kModels + "digits-best.json"));
+  EXPECT_EQ(result["pictures"], "validation");
+  EXPECT_NEAR(result["digit_accuracy"].get<double>(), card["validation"]["score"].get<double>(), 2.5e-4);
+  EXPECT_EQ(Json::parse(run("digits --count 100 --json --quiet").out)["pictures"], "test");
+}
+
 TEST_F(EvalVerb, HelpNamesEveryFlag) {
   const std::string help = run("--help").out;
   for (const char* flag :
        {"--model", "--boards,--list", "--clues", "--count", "--seed", "--refine", "--set", "--device",
-        "--data-dir", "--no-clingo", "--pipeline", "--quiet", "--json", "--threads"})
+        "--data-dir", "--validation", "--no-clingo", "--pipeline", "--quiet", "--json", "--threads"})
     EXPECT_THAT(help, HasSubstr(std::string("  ") + flag));
   EXPECT_EQ(run("").exit_code, 2);
   EXPECT_EQ(run("sudoku --clues many").exit_code, 2);

@@ -49,6 +49,8 @@ TEST_P(Cuda, SoftTp) {
     beliefs.index_put_({0}, torch::one_hot(beliefs[0].argmax(-1), beliefs.size(2)).to(torch::kFloat32));
     expect_same(beliefs, 1e-5, [&](const torch::Tensor& p) { return soft_tp.leave_one_out(p); });
     expect_same(beliefs, 1e-5, [&](const torch::Tensor& p) { return soft_tp.loss(p, tp::Reduction::kSum); });
+    EXPECT_TRUE(soft_tp.max_residual(beliefs).allclose(soft_tp.max_residual(beliefs.to(torch::kCUDA)).cpu(),
+                                                       1e-5, 1e-6));
   }
 }
 
@@ -79,6 +81,11 @@ TEST_P(Cuda, PoolAndSpread) {
     const auto messages = torch::randn({pools.pools, 3, channels});
     expect_same(messages, 1e-5,
                 [&](const torch::Tensor& m) { return nn::spread(x.to(m.device()), m, mine(m)); });
+    expect_same(x, 1e-5,
+                [&](const torch::Tensor& t) { return nn::spread(t, messages.to(t.device()), mine(t)); });
+    // A view that is not contiguous.
+    expect_same(torch::randn({pools.atoms, 3, channels}), 1e-5,
+                [&](const torch::Tensor& t) { return nn::pool(t.transpose(0, 1), mine(t)); });
     // In bfloat16 against the same numbers in float32.
     const auto low = x.to(torch::kCUDA, torch::kBFloat16);
     EXPECT_TRUE(nn::pool(low, on_device).to(torch::kFloat32).cpu().allclose(nn::pool(x, pools), 1e-2, 1e-2));
@@ -91,18 +98,23 @@ TEST_P(Cuda, Layers) {
                b = torch::randn({channels});
     const auto on = [](const torch::Tensor& t, const torch::Tensor& like) { return t.to(like.device()); };
     for (const bool adds : {false, true}) {
-      for (const int leaf : {0, 1, 2}) {  // gradients of x, weight and bias
-        expect_same(leaf == 0   ? torch::randn_like(y)
-                    : leaf == 1 ? w
-                                : b,
-                    1e-4, [&](const torch::Tensor& t) {
-                      const auto both =
-                          nn::add_norm(leaf == 0 ? t : on(3 * y, t), adds ? on(y, t) : torch::Tensor(),
-                                       leaf == 1 ? t : on(w, t), leaf == 2 ? t : on(b, t));
-                      return both.second + 0.5 * both.first;
-                    });
+      for (const int leaf : {0, 1, 2, 3}) {  // gradients of x, weight, bias and y
+        if (leaf == 3 && !adds) continue;
+        const torch::Tensor at = leaf == 1 ? w : leaf == 2 ? b : torch::randn_like(y);
+        expect_same(at, 1e-4, [&](const torch::Tensor& t) {
+          const auto added = leaf == 3 ? t : adds ? on(y, t) : torch::Tensor();
+          const auto both = nn::add_norm(leaf == 0 ? t : on(3 * y, t), added, leaf == 1 ? t : on(w, t),
+                                         leaf == 2 ? t : on(b, t));
+          return both.second + 0.5 * both.first;
+        });
       }
     }
+    const auto normed = [&](torch::Device device, torch::ScalarType type) {
+      const auto moved = y.to(device, type);
+      return nn::add_norm(moved, moved, w.to(device), b.to(device)).second.to(torch::kCPU, torch::kFloat32);
+    };
+    EXPECT_TRUE(
+        normed(torch::kCUDA, torch::kBFloat16).allclose(normed(torch::kCPU, torch::kFloat32), 5e-2, 5e-2));
     const auto shared = torch::randn({11, 5, channels});
     expect_same(torch::randn({5, 3, 11, channels}), 1e-4,
                 [&](const torch::Tensor& z) { return nn::shared_gelu(z, on(shared, z)); });

@@ -32,15 +32,15 @@ struct TinyRun {
   std::unique_ptr<Trainer> trainer;
 
   TinyRun(const std::vector<std::string>& overrides, const fs::path& folder, TrainHooks hooks = {},
-          const Launch& launch = {})
-      : workers(launch) {
+          const Launch& launch = {}, torch::Device device = torch::kCPU)
+      : workers(launch, device) {
     Settings settings = layered_settings("sudoku", "tiny", overrides);
     config = read_config(settings);
     task = std::make_unique<Task>(config, TaskOptions{});
     const nn::ModelOptions model = read_model(settings, static_cast<std::int64_t>(task->classes().size()));
     settings.refuse_unused();
     config.resolved = settings.resolved();
-    trainer = std::make_unique<Trainer>(config, model, *task, folder, torch::kCPU, workers, std::move(hooks));
+    trainer = std::make_unique<Trainer>(config, model, *task, folder, device, workers, std::move(hooks));
   }
 };
 

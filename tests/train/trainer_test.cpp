@@ -72,6 +72,19 @@ TEST(Trainer, AStoppedAndResumedRunIsBitIdentical) {
   EXPECT_EQ(lines(whole_folder.path()), lines(broken_folder.path()));
 }
 
+TEST(Trainer, CapturedStepsAreTheStepsThemselves) {
+  if (!torch::cuda::is_available()) GTEST_SKIP() << "no CUDA device";
+  Folder folder;
+  const auto after = [&](const char* graph) {
+    TinyRun run(with(kShort, {"train.precision=float32", graph}), folder.path(), {}, {}, torch::kCUDA);
+    run.trainer->run_steps(12);  // the first three run as they are
+    return weights_of(run.trainer->model());
+  };
+  const auto captured = after("train.graph=true"), plain = after("train.graph=false");
+  for (const auto& [name, tensor] : captured)
+    EXPECT_TRUE(tensor.allclose(plain.at(name), 1e-3, 1e-4)) << name;
+}
+
 TEST(Trainer, ResumeRefusesWhatDoesNotFit) {
   Folder folder;
   TinyRun(kShort, folder.path()).trainer->run();
@@ -82,13 +95,42 @@ TEST(Trainer, ResumeRefusesWhatDoesNotFit) {
   EXPECT_THROW(same.trainer->resume(), InputError);
 }
 
+// A short run whose clues are pictures, in `folder`.
+std::vector<std::string> with_pictures(const Folder& folder, const std::vector<std::string>& more) {
+  const auto pictures = with(
+      kShort, {"images.positions=[\"cell(*\"]", "images.source=\"" + folder.path().string() + "\"",
+               "model.perception.preset=paper", "model.perception.width=0.125", "model.perception.d_model=16",
+               "losses.perception.weight=1", "train.perceived_share=0.5"});
+  return with(pictures, more);
+}
+
+TEST(Trainer, AReasonerStartsWithAPerceptionFromElsewhere) {
+  Folder first, second, pictures;
+  testing::write_bars(pictures.path());
+  TinyRun one(with_pictures(pictures, {"train.epochs=1"}), first.path());
+  one.trainer->run();
+  TinyRun wider(with_pictures(pictures, {"train.epochs=1", "seed=1", "model.perception.width=0.25"}),
+                second.path());
+  wider.trainer->run();
+  const auto file = [](const Folder& folder) {
+    return "\"" + (folder.path() / "model.safetensors").string() + "\"";
+  };
+  TinyRun joined(with_pictures(pictures, {"seed=2", "model.perception.width=0.25",
+                                          "start_from=" + file(first), "perception_from=" + file(second)}),
+                 second.path());
+  const auto reasoner = data::read_safetensors(first.path() / "model.safetensors");
+  const auto perception = data::read_safetensors(second.path() / "model.safetensors");
+  for (const auto& [name, tensor] : weights_of(joined.trainer->model())) {
+    const auto* source = (name.rfind("perception.", 0) == 0 ? perception : reasoner).find(name);
+    ASSERT_NE(source, nullptr) << name;
+    EXPECT_TRUE(nn::unpack(*source).equal(tensor)) << name;
+  }
+}
+
 TEST(Trainer, TheBackboneStandsStillWhileFrozen) {
   Folder folder, pictures;
   testing::write_bars(pictures.path());
-  const auto overrides = with(
-      kShort, {"images.positions=[\"cell(*\"]", "images.source=\"" + pictures.path().string() + "\"",
-               "model.perception.preset=paper", "model.perception.width=0.125", "model.perception.d_model=16",
-               "losses.perception.weight=1", "train.freeze_epochs=2", "train.perceived_share=0.5"});
+  const auto overrides = with_pictures(pictures, {"train.freeze_epochs=2"});
   const auto after = [&](int epochs) {
     TinyRun run(with(overrides, {"train.epochs=" + std::to_string(epochs)}), folder.path());
     const auto before = weights_of(run.trainer->model());
