@@ -14,6 +14,7 @@
 #include "data/sudoku.h"
 #include "eval/board_solver.h"
 #include "eval/trained.h"
+#include "train/task.h"
 
 namespace as2::cli {
 namespace {
@@ -21,7 +22,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kBoards = 500;
-constexpr std::size_t kHeldOut = 5000;  // the last training digits, which no perception here was trained on
+constexpr std::size_t kHeldOut = train::kValidationDigits;
 
 // Nats to put right, of boards as they are and of boards with one forged digit.
 struct Corrections {

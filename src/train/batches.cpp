@@ -97,6 +97,12 @@ void Batch::copy_from(const Batch& other) {
   load(pixels, other.pixels);
 }
 
+torch::Tensor Batch::shown(const torch::Tensor& class_of) const {
+  const torch::Tensor symbols = labels.narrow(0, 0, slot_positions.size(0)).gather(1, slot_positions);
+  const torch::Tensor cells = (slot_positions * class_of.size(1) + symbols).flatten();
+  return class_of.flatten().index_select(0, cells).view_as(symbols);
+}
+
 Batches::Batches(Instances instances, ImagePool pool, PictureMap map, const BatchOptions& options,
                  torch::Device device)
     : instances_(instances.to(device)),
@@ -197,9 +203,7 @@ void Batches::add_pictures(Batch& batch, const torch::Tensor& rows, std::int64_t
     picture = instances_.pictures.index_select(0, rows.narrow(0, 0, with)).gather(1, batch.slot_positions);
     picture = picture.to(torch::kInt64).clamp_min(0);
   } else {
-    const torch::Tensor symbol = batch.labels.narrow(0, 0, with).gather(1, batch.slot_positions);
-    const torch::Tensor shown = map_.class_of.flatten().index_select(
-        0, (batch.slot_positions * map_.class_of.size(1) + symbol).flatten());
+    const torch::Tensor shown = batch.shown(map_.class_of).flatten();
     const torch::Tensor count = class_count_.index_select(0, shown),
                         first = class_begin_.index_select(0, shown);
     const torch::Tensor nth = (numbers.select(2, 0).flatten() * count).to(torch::kInt64);

@@ -55,6 +55,8 @@ struct Batch {
 
   // Takes another batch's values into the same storage, made at the first call: what a captured step reads.
   void copy_from(const Batch& other);
+  // [rows, slots] int64: the class that each slot's picture shows, from the labels and PictureMap::class_of.
+  torch::Tensor shown(const torch::Tensor& class_of) const;
 };
 
 struct BatchOptions {

@@ -149,10 +149,7 @@ torch::Tensor Objective::values(const Batch& batch, const Prediction& prediction
     if (name == "perception" && read.numel() == 0) {
       values.push_back(torch::zeros({}, weights_.options()));
     } else if (name == "perception") {
-      const torch::Tensor symbol = batch.labels.narrow(0, 0, read.size(0)).gather(1, batch.slot_positions);
-      const torch::Tensor cells = (batch.slot_positions * class_of_.size(1) + symbol).flatten();
-      const torch::Tensor shown = class_of_.flatten().index_select(0, cells).view_as(symbol);
-      const torch::Tensor inside = shown.clamp_max(prediction.perceived.size(2) - 1);
+      const torch::Tensor inside = batch.shown(class_of_).clamp_max(prediction.perceived.size(2) - 1);
       values.push_back(cross_entropy(prediction.perceived, inside, read) / count);
     } else if (name == "evidence" || name == "latent") {
       values.push_back(reasoner_term(read, count));

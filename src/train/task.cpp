@@ -20,9 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// Validation digits: the last of MNIST's training digits, never trained on.
-constexpr std::int64_t kValidationDigits = 5000;
-
 // Seeds of what is generated for each part: the same examples in every run, whatever its seed.
 std::uint64_t seed_of(Part part) {
   return 1000 + static_cast<std::uint64_t>(part);

@@ -20,6 +20,9 @@ struct TaskOptions {
 // Which part of the examples: validation pictures are kept out of training, test pictures are MNIST's own.
 enum class Part { kTrain, kValidation, kTest };
 
+// Validation digits: the last of MNIST's training digits, never trained on.
+constexpr std::int64_t kValidationDigits = 5000;
+
 class Task {
  public:
   Task(const Config& config, const TaskOptions& options);

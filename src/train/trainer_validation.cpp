@@ -65,6 +65,7 @@ json Trainer::scores(bool perceived) {
 
 void Trainer::calibrate() {
   torch::NoGradGuard no_grad;
+  const torch::Tensor class_of = task_.pictures().class_of.to(device_);
   std::vector<torch::Tensor> logits, labels;
   for (std::int64_t index = 0; index < validation_->batches(); ++index) {
     const Batch batch = validation_->batch(0, index);
@@ -72,10 +73,7 @@ void Trainer::calibrate() {
     const torch::Tensor seen = batch.slot_mask.flatten().nonzero().squeeze(1);
     logits.push_back(
         model_->perception->forward(batch.pixels.view({rows * slots, 28, 28})).logits.index_select(0, seen));
-    const torch::Tensor symbols = batch.labels.gather(1, batch.slot_positions);
-    const torch::Tensor class_of = task_.pictures().class_of.to(device_);
-    const torch::Tensor cells = (batch.slot_positions * class_of.size(1) + symbols).flatten();
-    labels.push_back(class_of.flatten().index_select(0, cells).index_select(0, seen));
+    labels.push_back(batch.shown(class_of).flatten().index_select(0, seen));
   }
   model_->perception->calibrate(torch::cat(logits), torch::cat(labels));
 }
