@@ -149,13 +149,18 @@ Json bench_tp_on_cpu() {
   return {{"threads", threads}, {"rows", rows}};
 }
 
+using Tensors = std::vector<torch::Tensor>;
+
 // Seconds of one call on the device: many of them captured into one graph, so that no launch is counted.
-double device_seconds(torch::Device device, const std::function<void()>& call) {
-  constexpr int kCalls = 50;
+// `call` is given which of `copies` inputs to take; what it returns lives until that input's next turn, so
+// that outputs take turns as well.
+double device_seconds(torch::Device device, int copies, const std::function<Tensors(int)>& call) {
+  constexpr int kCalls = 64;
   train::StepGraph graph(device, /*capture=*/true);
   const auto replay = [&] {
     graph.run([&] {
-      for (int n = 0; n < kCalls; ++n) call();
+      std::vector<Tensors> kept(static_cast<std::size_t>(copies));
+      for (int n = 0; n < kCalls; ++n) kept[static_cast<std::size_t>(n % copies)] = call(n % copies);
     });
     torch::cuda::synchronize(device.index());
   };
@@ -169,27 +174,46 @@ Json bench_tp_on_cuda(torch::Device device) {
   const SoftTp soft(bench_board(3, 3), Kernel::kFused);
   constexpr std::int64_t kBatch = 4096, kFamilies = 3;
   const torch::Tensor on_cpu = random_beliefs(soft, kBatch);
-  const torch::Tensor beliefs = on_cpu.to(device), leaf = beliefs.clone().requires_grad_();
-  const torch::Tensor upstream = soft.leave_one_out(beliefs).clone();
+  const torch::Tensor beliefs = on_cpu.to(device), upstream = soft.leave_one_out(beliefs).clone();
   const Step here = step(soft, beliefs), there = step(soft, on_cpu);
   if (!same({here.loss.cpu(), here.gradient.cpu()}, there)) throw std::runtime_error("CUDA and CPU differ");
 
-  const auto add = [&](const std::string& what, std::int64_t moved, const std::function<void()>& call) {
-    const torch::Tensor from = torch::zeros({moved * beliefs.numel() / 2}, beliefs.options());
-    const torch::Tensor to = torch::empty_like(from);
-    const double seconds = device_seconds(device, call),
-                 copy = device_seconds(device, [&] { to.copy_(from); });
+  constexpr int kCopies = 16;  // together more than the cache holds, so that bytes come from memory
+  Tensors leaves, upstreams;
+  for (int n = 0; n < kCopies; ++n) {
+    leaves.push_back(beliefs.clone().requires_grad_());
+    upstreams.push_back(upstream.clone());
+  }
+  const auto at = [](const Tensors& tensors, int n) { return tensors[static_cast<std::size_t>(n)]; };
+  // `moved`: tensors of the beliefs' size that the call reads or writes.
+  const auto add = [&](const std::string& what, std::int64_t moved, int copies, bool asked,
+                       const std::function<Tensors(int)>& call) {
+    Tensors from;
+    for (int n = 0; n < copies; ++n)
+      from.push_back(torch::zeros({moved * beliefs.numel() / 2}, beliefs.options()));
+    const double seconds = device_seconds(device, copies, call),
+                 copy = device_seconds(device, copies, [&](int n) { return Tensors{at(from, n).clone()}; });
     const std::string name = "sudoku, batch 4096: " + what;
     rows.push_back(bench_row(name, seconds * 1e6, "us"));
-    rows.push_back(bench_row(name + " / copy", seconds / copy, "x", "at most 2", seconds / copy <= 2));
+    rows.push_back(
+        bench_row(name + " / copy", seconds / copy, "x", asked ? "at most 2" : "", seconds / copy <= 2));
   };
-  add("terms of the image", 1 + kFamilies, [&] {
+  add("terms of the image", 1 + kFamilies, kCopies, true, [&](int n) {
     torch::NoGradGuard no_grad;
-    soft.leave_one_out(beliefs);
+    return Tensors{soft.leave_one_out(at(leaves, n))};
   });
-  add("terms of the image and their gradient", (1 + kFamilies) + (2 + kFamilies),
-      [&] { torch::autograd::grad({soft.leave_one_out(leaf)}, {leaf}, {upstream}); });
-  add("loss of the residual and its gradient", 2, [&] { step(soft, beliefs); });
+  add("terms of the image and their gradient", (1 + kFamilies) + (2 + kFamilies), kCopies, true, [&](int n) {
+    const torch::Tensor terms = soft.leave_one_out(at(leaves, n));
+    return Tensors{terms, torch::autograd::grad({terms}, {at(leaves, n)}, {at(upstreams, n)})[0]};
+  });
+  const auto loss = [&](int n) { return Tensors{soft.loss(at(leaves, n))}; };  // keeps its gradient
+  add("loss of the residual and its gradient", 2, kCopies, true, loss);
+  add("the same, all in the cache", 2, 1, false, loss);
+  // The engine starts from a one it fills and multiplies the gradient by it: two passes more.
+  add("the same through autograd", 2, kCopies, false, [&](int n) {
+    const Step both = step(soft, at(leaves, n));
+    return Tensors{both.loss, both.gradient};
+  });
   return {{"device", device.str()}, {"rows", rows}};
 }
 

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 #include <iostream>
+#include <new>
 
 #include "as2/error.h"
 #include "cli/version.h"
@@ -65,6 +66,15 @@ int run_checked(int argc, char** argv, const std::vector<Verb>& verbs, void (*de
   return kUsage;
 }
 
+// LibTorch says so in words only, with a trace of its calls below the first line.
+std::string lack_of_memory(const std::exception& error) {
+  const std::string text = error.what(), first = text.substr(0, text.find('\n'));
+  const bool lack = dynamic_cast<const std::bad_alloc*>(&error) ||
+                    first.find("out of memory") != std::string::npos ||
+                    first.find("can't allocate memory") != std::string::npos;
+  return lack ? first : "";
+}
+
 }  // namespace
 
 int run(int argc, char** argv, const std::vector<Verb>& verbs, void (*declare_common)(CLI::App&)) {
@@ -80,6 +90,11 @@ int run(int argc, char** argv, const std::vector<Verb>& verbs, void (*declare_co
     std::cerr << error.path1().string() << ": error: " << error.code().message() << '\n';
     return kInputAtFault;
   } catch (const std::exception& error) {
+    if (const std::string lack = lack_of_memory(error); !lack.empty()) {
+      std::cerr << "error: not enough memory: " << lack
+                << "\nnote: a smaller batch needs less (`--set train.batch=64` when training)\n";
+      return kInputAtFault;
+    }
     std::cerr
         << "internal error: " << error.what()
         << "\nnote: this is a fault of AS2, not of your input; please report it with the command line\n";

@@ -219,7 +219,7 @@ void launch_gelu(std::int64_t batch, std::int64_t symbols, std::int64_t position
   } else {
     launch(std::integral_constant<int, 1>{});
   }
-  check_launch("GELU");
+  cuda_check(cudaGetLastError(), "GELU");
 }
 
 }  // namespace
@@ -244,7 +244,7 @@ void add_norm(std::int64_t rows, std::int64_t channels, const T* x, const T* y, 
         <<<blocks, kThreads, 0, static_cast<cudaStream_t>(stream)>>>(rows, static_cast<int>(channels), x, y,
                                                                      weight, bias, sum, normed, moments);
   });
-  check_launch("layer norm");
+  cuda_check(cudaGetLastError(), "layer norm");
 }
 
 template <class T>
@@ -258,7 +258,7 @@ void add_norm_backward(std::int64_t rows, std::int64_t channels, const T* sum, c
         <<<kNormBlocks, kThreads, bytes, static_cast<cudaStream_t>(stream)>>>(
             rows, static_cast<int>(channels), sum, moments, weight, to_sum, to_normed, gradient, partial);
   });
-  check_launch("layer norm");
+  cuda_check(cudaGetLastError(), "layer norm");
 }
 
 template <class T>

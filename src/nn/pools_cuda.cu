@@ -135,7 +135,7 @@ void over(std::int64_t items, std::int64_t channels, Launch launch) {
   } else {
     launch(std::integral_constant<int, 1>{}, blocks(1));
   }
-  check_launch("pooling");
+  cuda_check(cudaGetLastError(), "pooling");
 }
 
 }  // namespace

@@ -5,8 +5,8 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
-#include <stdexcept>
-#include <string>
+
+#include "cuda_check.h"
 
 namespace as2::nn::cuda {
 
@@ -55,12 +55,6 @@ __device__ void store(T* to, const Values<N>& values) {
 #pragma unroll
   for (int n = 0; n < N; ++n) narrow(packed.at[n], values[n]);
   *reinterpret_cast<Packed<T, N>*>(to) = packed;
-}
-
-inline void check_launch(const char* what) {
-  if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess) {
-    throw std::runtime_error(std::string(what) + " on CUDA: " + cudaGetErrorString(error));
-  }
 }
 
 }  // namespace as2::nn::cuda

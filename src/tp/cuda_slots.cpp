@@ -36,7 +36,7 @@ class Slots : public CudaSlots {
   bool takes(const torch::Tensor& beliefs) const override {
     return beliefs.is_cuda() && beliefs.scalar_type() == torch::kFloat32;
   }
-  torch::Tensor squared_residual(const torch::Tensor& beliefs) const override;
+  torch::Tensor squared_residual(const torch::Tensor& beliefs, double scale) const override;
   torch::Tensor factors(const torch::Tensor& beliefs) const override;
 
   // The arrays on the tensor's device, copied there at first use.
@@ -64,18 +64,22 @@ class Slots : public CudaSlots {
 // The gradient is computed with the value, in the same pass over the beliefs.
 struct SquaredResidual : torch::autograd::Function<SquaredResidual> {
   static torch::Tensor forward(AutogradContext* context, const torch::Tensor& given,
-                               const CudaSlotsPtr& slots) {
+                               const CudaSlotsPtr& slots, double scale) {
     const c10::DeviceGuard guard(given.device());
     const torch::Tensor beliefs = aligned(given);
-    torch::Tensor losses = torch::empty({beliefs.size(0)}, beliefs.options());
-    torch::Tensor gradient = torch::empty_like(beliefs);
-    kernels::cuda::loss(static_cast<Slots&>(*slots).on(beliefs), beliefs.size(0), beliefs.data_ptr<float>(),
-                        losses.data_ptr<float>(), gradient.data_ptr<float>(), current_stream(beliefs));
+    const RegularSlots regular = static_cast<Slots&>(*slots).on(beliefs);
+    const std::int64_t batch = beliefs.size(0);
+    const torch::Tensor parts = torch::empty({kernels::cuda::blocks(regular, batch)}, beliefs.options());
+    const torch::Tensor loss = torch::empty({}, beliefs.options());
+    const torch::Tensor gradient = torch::empty_like(beliefs);
+    kernels::cuda::loss(regular, batch, beliefs.data_ptr<float>(), static_cast<float>(scale),
+                        parts.data_ptr<float>(), loss.data_ptr<float>(), gradient.data_ptr<float>(),
+                        current_stream(beliefs));
     context->save_for_backward({gradient});
-    return losses.sum();
+    return loss;
   }
   static tensor_list backward(AutogradContext* context, tensor_list upstream) {
-    return {context->get_saved_variables()[0] * upstream[0], torch::Tensor()};
+    return {context->get_saved_variables()[0] * upstream[0], torch::Tensor(), torch::Tensor()};
   }
 };
 
@@ -104,8 +108,8 @@ struct Factors : torch::autograd::Function<Factors> {
   }
 };
 
-torch::Tensor Slots::squared_residual(const torch::Tensor& beliefs) const {
-  return SquaredResidual::apply(beliefs, self());
+torch::Tensor Slots::squared_residual(const torch::Tensor& beliefs, double scale) const {
+  return SquaredResidual::apply(beliefs, self(), scale);
 }
 
 torch::Tensor Slots::factors(const torch::Tensor& beliefs) const {
@@ -144,7 +148,8 @@ CudaSlotsPtr cuda_slots_of(const compile::ConstraintProgram& program) {
   std::vector<std::int32_t> members(static_cast<std::size_t>(shape.width) * slots.size(), -1);
   for (std::size_t s = 0; s < slots.size(); ++s) {
     shape.full = shape.full && static_cast<std::int32_t>(slots[s].size()) == shape.width;
-    for (std::size_t j = 0; j < slots[s].size(); ++j) members[j * slots.size() + s] = slots[s][j];
+    for (std::size_t j = 0; j < slots[s].size(); ++j)
+      members[j * slots.size() + s] = static_cast<std::int32_t>(sizeof(float)) * slots[s][j];
   }
   return c10::make_intrusive<Slots>(shape, std::move(members), std::move(families));
 }

@@ -84,11 +84,11 @@ class Call {
 
   std::int64_t batch() const { return beliefs.size(0); }
 
-  // Σ (p − p·factor)² over batch and terms.
-  torch::Tensor squared_residual() const {
-    if (cuda_) return cuda_->squared_residual(beliefs);
-    return over_terms(fused_squared_residual, reference::squared_residual,
-                      [](const torch::Tensor& x, const torch::Tensor& y) { return x + y; });
+  // scale · Σ (p − p·factor)² over batch and terms.
+  torch::Tensor squared_residual(double scale) const {
+    if (cuda_) return cuda_->squared_residual(beliefs, scale);
+    return scale * over_terms(fused_squared_residual, reference::squared_residual,
+                              [](const torch::Tensor& x, const torch::Tensor& y) { return x + y; });
   }
 
   // [batch]: the largest |p − p·factor|.
@@ -191,7 +191,7 @@ at::Tensor SoftTp::loss(const at::Tensor& given, Reduction reduction) const {
   const Call call(*impl_, given);
   const std::int64_t terms =
       reduction == Reduction::kMean ? std::max<std::int64_t>(call.tables.term_count(), 1) : 1;
-  return call.squared_residual() / static_cast<double>(std::max<std::int64_t>(call.batch(), 1) * terms);
+  return call.squared_residual(1.0 / static_cast<double>(std::max<std::int64_t>(call.batch(), 1) * terms));
 }
 
 at::Tensor SoftTp::max_residual(const at::Tensor& given) const {

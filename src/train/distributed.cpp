@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <exception>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
@@ -119,7 +120,14 @@ Workers::Workers(const Launch& launch, torch::Device device)
   if (launch.world > 1 || launch.connects) impl_->group = connect(launch, device, impl_->backend);
 }
 
-Workers::~Workers() = default;
+Workers::~Workers() {
+#ifdef AS2_HAS_NCCL
+  // NCCL wants to be told; after a failure there is nobody to tell.
+  if (impl_->backend == "nccl" && std::uncaught_exceptions() == 0) {
+    static_cast<c10d::ProcessGroupNCCL&>(*impl_->group).shutdown();
+  }
+#endif
+}
 
 bool Workers::connected() const {
   return impl_->group.defined();

@@ -3,6 +3,7 @@
 #ifdef AS2_HAS_CUDA
 #include <ATen/cuda/CUDAContext.h>
 #include <ATen/cuda/CUDAGraph.h>
+#include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 #endif
@@ -36,6 +37,7 @@ void StepGraph::run(const std::function<void()>& step) {
   }
   if (!impl_->graph) {
     impl_->stream->synchronize();
+    c10::cuda::CUDACachingAllocator::emptyCache();  // a capture has memory of its own and can free no other
     impl_->graph = std::make_unique<at::cuda::CUDAGraph>();
     impl_->graph->capture_begin();
     step();

@@ -106,6 +106,15 @@ TEST(Precision, LowerOnesAreComputedInFloat32) {
   }
 }
 
+// 12,288 squares a board: one running sum of them would be off by a hundred-thousandth.
+TEST(Precision, ManyTermsAddUpInFloat32) {
+  const SoftTp soft(sudoku(4), Kernel::kFused);
+  torch::manual_seed(4);
+  const torch::Tensor beliefs = torch::softmax(3 * torch::randn({64, 256, 16}, torch::kFloat64), -1);
+  const double exact = soft.loss(beliefs).item<double>();
+  EXPECT_NEAR(soft.loss(beliefs.to(torch::kFloat32)).item<double>(), exact, 2e-6 * exact);
+}
+
 TEST(Sharing, OneObjectServesManyThreads) {
   const auto program = random_constraints(6, {true, true, true, true, false});
   const SoftTp soft(program);

@@ -10,8 +10,8 @@ namespace as2::tp::kernels::cuda {
 struct RegularSlots {
   std::int32_t cells = 0, families = 0, slots = 0, width = 0;  // width: most members of a slot
   bool full = false;                                           // every slot has `width` members
-  const std::int32_t* members = nullptr;                       // [width, slots]: cells, −1 for padding
-  const std::int32_t* slot_family = nullptr;                   // [slots]
+  const std::int32_t* members = nullptr;      // [width, slots]: cells, in bytes; negative: none
+  const std::int32_t* slot_family = nullptr;  // [slots]
 };
 
 // Whether a batch element fits into a multiprocessor's shared memory; if not, use the tensor form.
@@ -19,9 +19,11 @@ bool fits(const RegularSlots& slots);
 
 // `stream` is a cudaStream_t. All of them overwrite their output; beliefs are [batch, cells], contiguous and
 // aligned to 16 bytes, and so are the outputs.
-// `losses` [batch] = Σ_terms (p − p·factor)²; `gradient` [batch, cells] = its derivative.
-void loss(const RegularSlots& slots, std::int64_t batch, const float* beliefs, float* losses, float* gradient,
-          void* stream);
+// `loss` = scale · Σ_{batch, terms} (p − p·factor)²; `gradient` [batch, cells] = its derivative. `parts`:
+// room for as many numbers as there are `blocks`.
+std::int64_t blocks(const RegularSlots& slots, std::int64_t batch);
+void loss(const RegularSlots& slots, std::int64_t batch, const float* beliefs, float scale, float* parts,
+          float* loss, float* gradient, void* stream);
 // `factors` [batch, families · cells] = the term's factor.
 void factors(const RegularSlots& slots, std::int64_t batch, const float* beliefs, float* factors,
              void* stream);

@@ -56,6 +56,7 @@ struct Data {
   Lane<T, W>* gradient;  // [cells]
   Lane<T, W>* sums;      // [families · cells]: sums to fill, or upstream
   Lane<T, W>* rest;
+  Lane<T, W> part;  // of the loss, from the slot or chain at hand: small sums first keep float32's precision
   Lane<T, W> loss;  // or the largest residual
 
   template <class Layout>
@@ -70,7 +71,12 @@ struct Data {
     if (block.task == Task::kFactorsBackward) {
       load<T, W>(sums, block.upstream, layout.families * layout.cells, block.lanes);
     }
-    loss = Lane<T, W>{};
+    part = loss = Lane<T, W>{};
+  }
+
+  void close_part() {
+    loss += part;
+    part = Lane<T, W>{};
   }
 
   template <class Layout>
@@ -92,7 +98,7 @@ struct Data {
     const Lane<T, W>& p = beliefs[cell];
     const Lane<T, W> missing = 1 - f;
     const Lane<T, W> residual = p * missing;
-    loss += residual * residual;
+    part += residual * residual;
     if (!wants_gradient) return;
     gradient[cell] += 2 * residual * missing;
     pull -= 2 * residual * p;
@@ -149,6 +155,7 @@ void run_exclusive(const ExclusiveLayout& layout, const Block<T>& block) {
           data.add_upstream(layout.term_family_cell[t], weight, pull[m]);
       }
     }
+    data.close_part();
     if (!wants_gradient) continue;
     Lane<T, W> tangent = Lane<T, W>{};
     for (std::int32_t m = 0; m < size; ++m) {
@@ -205,6 +212,7 @@ class ChainRun {
     prefixes();
     for (std::int32_t l = layout_.chain_linears[chain_]; l < layout_.chain_linears[chain_ + 1]; ++l)
       run_linear(l);
+    data_.close_part();
   }
 
  private:
