@@ -23,6 +23,13 @@ import torch.nn.functional as F
 from torch import nn
 
 
+def attention(q, k, v, bias=None):
+    if hasattr(F, "scaled_dot_product_attention"):  # PyTorch 2
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=bias)
+    scores = q @ k.transpose(-2, -1) / q.size(-1) ** 0.5
+    return (scores if bias is None else scores + bias).softmax(-1) @ v
+
+
 def load_safetensors(path):
     try:
         from safetensors.torch import load_file
@@ -121,7 +128,7 @@ class SoftTpReasoner(nn.Module):
             if outside is not None:
                 bias = (bias - 1e4 * (~s.mask.t()).float().view(symbols, 1, 1, n)).repeat(batch, 1, 1, 1)
             bias = bias.to(q.dtype).expand(batch * symbols, -1, -1, -1)
-            y = F.scaled_dot_product_attention(q, k, v, attn_mask=bias)
+            y = attention(q, k, v, bias)
             mixed = mixed + self.attention_out(y.transpose(1, 2).reshape(x.shape))
         if self.pooling:
             low = x if outside is None else x.masked_fill(outside, -1e4)
@@ -183,13 +190,13 @@ class EncoderLayer(nn.Module):
         bias = None
         if hasattr(self, "relation_bias"):
             bias = (self.relation_bias @ relation.flatten(1)).view(1, self.heads, n, n).to(q.dtype)
-        y = F.scaled_dot_product_attention(q, k, v, attn_mask=bias).transpose(1, 2).reshape(batch, n, d)
+        y = attention(q, k, v, bias).transpose(1, 2).reshape(batch, n, d)
         x = x + F.dropout(self.out(y), self.dropout, self.training)
         return x + F.dropout(self.ff_out(F.gelu(self.ff_in(self.norm_ff(x)))), self.dropout, self.training)
 
 
 class Transformer(nn.Module):
-    """Preset `paper`, without addition's pooled head. Evidence comes clamped; restoration is the caller's."""
+    """Preset `paper`, without addition's pooled head."""
 
     def __init__(self, o, structure):
         super().__init__()
@@ -210,6 +217,10 @@ class Transformer(nn.Module):
         self.norm = nn.LayerNorm(d)
 
     def forward(self, beliefs, evidence, passes=1):
+        given, at = beliefs, evidence.bool().unsqueeze(-1)
+        if not self.training and self.o["clamp"]:
+            certain = torch.zeros_like(given).scatter(-1, given.argmax(-1, keepdim=True), 1.0)
+            beliefs = torch.where(at, certain, given)
         x = self.project(beliefs)
         if self.o["placement"] == "index":
             x = x + self.index
@@ -217,7 +228,10 @@ class Transformer(nn.Module):
             x = x + self.s.incidence[self.s.family == f].t() @ getattr(self, f"membership_{f}")
         for layer in range(self.o["layers"]):
             x = getattr(self, f"layer_{layer}")(x, self.s.relation)
-        return [self.head(self.norm(x)).float().masked_fill(~self.s.mask, float("-inf"))]
+        logits = self.head(self.norm(x)).float()
+        if not self.training and self.o["restore"]:
+            logits = torch.where(at, given.clamp_min(1e-30).log(), logits)
+        return [logits.masked_fill(~self.s.mask, float("-inf"))]
 
 
 class Perception(nn.Module):
@@ -294,7 +308,7 @@ def parity(args):
 
 
 def training_step(network, optimizer, beliefs, evidence, labels, passes, device):
-    with torch.autocast(device, dtype=torch.bfloat16):
+    with torch.autocast(device, dtype=torch.bfloat16, enabled=device == "cuda"):
         outputs = network(beliefs, evidence, passes)
     loss = sum(F.cross_entropy(logits.flatten(0, 1), labels.flatten()) for logits in outputs) / len(outputs)
     optimizer.zero_grad(set_to_none=True)
@@ -311,10 +325,12 @@ def timing(args):
         options = dict(width=args.width, heads=4, d_ff=4 * args.width, mixing=args.mixing, tp_feedback=True)
         network, passes = SoftTpReasoner(options, structure), args.passes
     else:
-        options = dict(layers=6, heads=8, d_model=256, d_ff=1024, dropout=0.1, placement="membership", pooled=False)
+        options = dict(layers=6, heads=8, d_model=256, d_ff=1024, dropout=0.1, placement="membership", pooled=False,
+                       clamp=True, restore=True)
         network, passes = Transformer(options, structure), 1
     network = network.to(args.device).train()
-    optimizer = torch.optim.AdamW(network.parameters(), lr=1e-4, fused=args.device == "cuda")
+    fused = dict(fused=True) if args.device == "cuda" else {}  # PyTorch 1 has no such argument
+    optimizer = torch.optim.AdamW(network.parameters(), lr=1e-4, **fused)
     labels = torch.randint(0, 9, (args.batch, 81), device=args.device)
     evidence = torch.rand(args.batch, 81, device=args.device) < 0.4
     beliefs = torch.where(evidence[:, :, None], F.one_hot(labels, 9).float(), torch.full((), 1 / 9, device=args.device))
