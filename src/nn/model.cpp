@@ -150,6 +150,13 @@ std::filesystem::path card_path(const std::filesystem::path& weights) {
 
 json read_card(const std::filesystem::path& weights) {
   const auto path = card_path(weights);
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) {
+    const bool alone = std::filesystem::exists(weights, ignored);
+    throw InputError(
+        {weights.string()}, alone ? "the card of these weights is missing: " + path.string() : "no such file",
+        {"weights are a .safetensors file with its card, a .json file of the same name, beside it"});
+  }
   const auto card = json::parse(read_file(path), nullptr, false);
   if (card.is_discarded() || !card.is_object() || !card.contains("model")) {
     throw InputError({path.string()}, "not a model card: expected a JSON object with the field 'model'");

@@ -250,7 +250,10 @@ TEST_F(SolveVerb, MistakesInUse) {
   EXPECT_EQ(run("x/a.png y/a.png --out folder").exit_code, 2);
   const Finished none = run("a.png --model none.safetensors");
   EXPECT_EQ(none.exit_code, 1);
-  EXPECT_THAT(none.err, HasSubstr("none.json: error: cannot be opened"));
+  EXPECT_THAT(none.err, HasSubstr("none.safetensors: error: no such file"));
+  write_file(path("alone.safetensors"), "");
+  EXPECT_THAT(run("a.png --model alone.safetensors").err,
+              HasSubstr("card of these weights is missing: alone.json"));
 }
 
 }  // namespace

@@ -293,6 +293,14 @@ TEST_F(TrainVerb, FilesThatAreWrong) {
   refused("--resume run", HasSubstr("run/state.safetensors: error: "));
 }
 
+TEST_F(TrainVerb, TooLittleMemoryIsSaidPlainly) {
+  const Finished finished = run_small(
+      {"--set", "model.reasoner.width=4096", "--set", "model.reasoner.d_ff=1000000000", "--device", "cpu"});
+  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_THAT(finished.err, AllOf(HasSubstr("error: not enough memory: "), HasSubstr("train.batch=64"),
+                                  Not(HasSubstr("internal error")), Not(HasSubstr("frame #"))));
+}
+
 TEST_F(TrainVerb, HelpNamesEveryFlag) {
   const std::string help = run("--help").out;
   for (const char* flag : {"--preset", "--set", "--seed ", "--seeds", "--device", "--out", "--resume",
