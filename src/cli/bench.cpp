@@ -49,24 +49,25 @@ Json bench_row(const std::string& name, double value, const std::string& unit, c
   return row;
 }
 
-compile::ConstraintProgram bench_board(int box, int families) {
-  const int side = box * box;
+compile::ConstraintProgram bench_board(int box, int families, int boards, int extra_symbols) {
+  const int side = box * box, symbols = side + extra_symbols;
   compile::ConstraintProgram program;
   program.families.resize(static_cast<std::size_t>(families));
   compile::Position position;
-  for (int s = 0; s < side; ++s) position.symbols.push_back(std::to_string(s));
-  program.positions.assign(static_cast<std::size_t>(side * side), position);
-  for (int unit = 0; unit < families * side; ++unit) {
+  for (int s = 0; s < symbols; ++s) position.symbols.push_back(std::to_string(s));
+  program.positions.assign(static_cast<std::size_t>(boards * side * side), position);
+  for (int unit = 0; unit < families * boards * side; ++unit) {
     compile::Group group;
-    group.family = unit / side;
+    group.family = unit / (boards * side);
+    const int first = unit / side % boards * side * side;  // of its board
     group.kind = compile::GroupKind::kExclusive;
-    group.slots.resize(static_cast<std::size_t>(side));
+    group.slots.resize(static_cast<std::size_t>(symbols));
     const int n = unit % side;
     for (int k = 0; k < side; ++k) {
       const int boxed = (n / box * box + k / box) * side + n % box * box + k % box;
-      const int cell = group.family == 0 ? n * side + k : group.family == 1 ? k * side + n : boxed;
+      const int cell = first + (group.family == 0 ? n * side + k : group.family == 1 ? k * side + n : boxed);
       group.positions.push_back(cell);
-      for (int s = 0; s < side; ++s) group.slots[s].members.push_back({cell, {s}});
+      for (int s = 0; s < symbols; ++s) group.slots[s].members.push_back({cell, {s}});
     }
     program.groups.push_back(std::move(group));
   }

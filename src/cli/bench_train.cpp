@@ -87,8 +87,8 @@ void measure(const Case& subject, torch::Device device, std::int64_t batch, Json
 }
 
 // Seconds of forward and backward through the reasoner of `best`.
-double reasoner_seconds(torch::Device device, std::int64_t batch, int passes, int box, int families) {
-  const auto program = bench_board(box, families);
+double reasoner_seconds(torch::Device device, std::int64_t batch, int passes,
+                        const compile::ConstraintProgram& program) {
   nn::SoftTpReasonerOptions options;
   options.mixing = nn::Mixing::kPooling;
   nn::SoftTpReasoner reasoner(options, program);
@@ -123,6 +123,17 @@ double product_flops(torch::Device device) {
   return 2.0 * static_cast<double>(n * n * n) / seconds;
 }
 
+// Bytes a second that a large copy reads and writes together.
+double copy_bytes(torch::Device device) {
+  const torch::Tensor from = torch::ones({std::int64_t{1} << (device.is_cuda() ? 28 : 26)}, device),
+                      to = torch::empty_like(from);
+  const double seconds = best_seconds([&] {
+    to.copy_(from);
+    wait_for(device);
+  });
+  return 2.0 * static_cast<double>(from.nbytes()) / seconds;
+}
+
 }  // namespace
 
 Json bench_train(const BenchOptions& bench) {
@@ -130,26 +141,30 @@ Json bench_train(const BenchOptions& bench) {
   const bool cuda = device.is_cuda();
   Json rows = Json::array();
   rows.push_back(bench_row("a large matrix product", product_flops(device) / 1e9, "GF/s"));
+  rows.push_back(bench_row("a large copy, read and written", copy_bytes(device) / 1e9, "GB/s"));
   for (const Case& subject : kCases) measure(subject, device, cuda ? 256 : 16, rows);
 
   const std::int64_t batch = cuda ? 256 : 8;
   const int passes = cuda ? 12 : 2;
-  const auto base = [&] { return reasoner_seconds(device, batch, passes, 3, 3); };
+  const auto base = [&] { return reasoner_seconds(device, batch, passes, bench_board(3, 3)); };
   rows.push_back(bench_row(
       "reasoner of best alone, batch " + std::to_string(batch) + ", " + std::to_string(passes) + " passes",
       1e3 * base(), "ms"));
   // The base anew beside each: machines do not keep their speed.
-  const auto against = [&](const std::string& what, std::int64_t b, int p, int box, int families) {
-    const double before = base(), seconds = reasoner_seconds(device, b, p, box, families);
+  const auto against = [&](const std::string& what, std::int64_t b, int p,
+                           const compile::ConstraintProgram& program) {
+    const double before = base(), seconds = reasoner_seconds(device, b, p, program);
     rows.push_back(bench_row("  with " + what, seconds / std::min(before, base()), "x"));
   };
-  against("half the batch", batch / 2, passes, 3, 3);
-  against("twice the batch", 2 * batch, passes, 3, 3);
-  against("twice the passes", batch, 2 * passes, 3, 3);
-  against("4x4 boards: 1/11 of the atoms", batch, passes, 2, 3);
-  against("16x16 boards: 5.6 times the atoms", batch, passes, 4, 3);
-  against("two families", batch, passes, 3, 2);
-  against("one family", batch, passes, 3, 1);
+  against("half the batch", batch / 2, passes, bench_board(3, 3));
+  against("twice the batch", 2 * batch, passes, bench_board(3, 3));
+  against("twice the passes", batch, 2 * passes, bench_board(3, 3));
+  against("twice the positions: two boards in a program", batch, passes, bench_board(3, 3, 2));
+  against("twice the symbols", batch, passes, bench_board(3, 3, 1, 9));
+  against("4x4 boards: 1/11 of the atoms", batch, passes, bench_board(2, 3));
+  against("16x16 boards: 5.6 times the atoms", batch, passes, bench_board(4, 3));
+  against("two families", batch, passes, bench_board(3, 2));
+  against("one family", batch, passes, bench_board(3, 1));
   return {{"device", device.str()}, {"threads", at::get_num_threads()}, {"rows", rows}};
 }
 

@@ -92,7 +92,7 @@ int run(int argc, char** argv, const std::vector<Verb>& verbs, void (*declare_co
   } catch (const std::exception& error) {
     if (const std::string lack = lack_of_memory(error); !lack.empty()) {
       std::cerr << "error: not enough memory: " << lack
-                << "\nnote: a smaller batch needs less (`--set train.batch=64` when training)\n";
+                << "\nnote: a smaller batch or model needs less (when training: `--batch 64`)\n";
       return kInputAtFault;
     }
     std::cerr

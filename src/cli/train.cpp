@@ -254,11 +254,18 @@ json train_one(const TrainArguments& a, const Report& report, torch::Device devi
   return outcome;
 }
 
-// Workers on one machine take its GPUs in turn.
-torch::Device device_for(const std::string& name, const train::Launch& launch) {
+// Workers on one machine take its GPUs in turn: a launcher may show each of them one of its own. Ours does
+// not, and NCCL refuses two workers on one GPU.
+torch::Device device_for(const std::string& name, const train::Launch& launch, int started_here) {
   const torch::Device device = parse_device(name);
   if (!device.is_cuda() || name.find(':') != std::string::npos) return device;
-  const int index = launch.local_rank % static_cast<int>(torch::cuda::device_count());
+  const auto count = static_cast<int>(torch::cuda::device_count());
+  if (started_here > count) {
+    throw InputError(
+        std::to_string(started_here) + " workers, but this machine has GPUs for " + std::to_string(count),
+        {"give --device cpu, or --workers " + std::to_string(count)});
+  }
+  const int index = launch.local_rank % count;
   return {torch::kCUDA, static_cast<torch::DeviceIndex>(index)};
 }
 
@@ -291,7 +298,7 @@ int train_as_worker(TrainArguments a, const Seeds& seeds) {
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
   const train::Launch launch = train::launch_from_environment();
-  const torch::Device device = device_for(a.device, launch);
+  const torch::Device device = device_for(a.device, launch, a.workers);
   const c10::DeviceGuard on_device(device);
   train::Workers workers(launch, device);
   const Report report(a.quiet || !workers.writes());

@@ -34,8 +34,10 @@ class Slots : public CudaSlots {
         families_(torch::tensor(families, torch::kInt32)) {}
 
   bool takes(const torch::Tensor& beliefs) const override {
-    return beliefs.is_cuda() && beliefs.scalar_type() == torch::kFloat32;
+    return beliefs.is_cuda() && beliefs.scalar_type() == torch::kFloat32 &&
+           kernels::cuda::fits(shape_, beliefs.device().index());
   }
+  void prepare(const torch::Tensor& like) const override { on(like); }
   torch::Tensor squared_residual(const torch::Tensor& beliefs, double scale) const override;
   torch::Tensor factors(const torch::Tensor& beliefs) const override;
 
@@ -142,7 +144,7 @@ CudaSlotsPtr cuda_slots_of(const compile::ConstraintProgram& program) {
       shape.width = std::max(shape.width, static_cast<std::int32_t>(slots.back().size()));
     }
   }
-  if (slots.empty() || std::count(seen.begin(), seen.end(), 0) > 0 || !kernels::cuda::fits(shape)) return {};
+  if (slots.empty() || std::count(seen.begin(), seen.end(), 0) > 0) return {};
   shape.slots = static_cast<std::int32_t>(slots.size());
   shape.full = true;
   std::vector<std::int32_t> members(static_cast<std::size_t>(shape.width) * slots.size(), -1);

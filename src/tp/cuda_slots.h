@@ -11,6 +11,8 @@ class CudaSlots : public torch::CustomClassHolder {
  public:
   // Whether the kernels apply to beliefs of this device and type.
   virtual bool takes(const torch::Tensor& beliefs) const = 0;
+  // Copies the arrays to the device of `like`, which otherwise happens at first use.
+  virtual void prepare(const torch::Tensor& like) const = 0;
   // scale · Σ over batch and terms of (p − p·factor)². `beliefs` [batch, positions, symbols]. Scalar.
   virtual torch::Tensor squared_residual(const torch::Tensor& beliefs, double scale) const = 0;
   // [batch, families · cells]: the factor of each family's term.

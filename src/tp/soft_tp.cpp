@@ -163,7 +163,9 @@ class Call {
 }  // namespace
 
 void SoftTp::prepare(const at::Tensor& like) const {
-  impl_->on(in_full_precision(like));
+  const torch::Tensor lifted = in_full_precision(like);
+  impl_->on(lifted);
+  if (impl_->cuda && impl_->cuda->takes(lifted)) impl_->cuda->prepare(lifted);
 }
 
 at::Tensor SoftTp::mask(const at::Tensor& like) const {

@@ -6,11 +6,13 @@
 #include <chrono>
 #include <cstdlib>
 #include <exception>
+#include <new>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include "as2/error.h"
+#include "torch_compat.h"
 #ifdef AS2_HAS_GLOO
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #endif
@@ -51,6 +53,10 @@ void together(const Launch& launch, const Call& call) {
   torch::NoGradGuard no_grad;
   try {
     call();
+  } catch (const c10::OutOfMemoryError&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const std::exception& error) {
     throw_lost(launch, error.what());
   }
@@ -122,10 +128,15 @@ Workers::Workers(const Launch& launch, torch::Device device)
 
 Workers::~Workers() {
 #ifdef AS2_HAS_NCCL
+#if AS2_TORCH_AT_LEAST(2, 4)
   // NCCL wants to be told; after a failure there is nobody to tell.
   if (impl_->backend == "nccl" && std::uncaught_exceptions() == 0) {
-    static_cast<c10d::ProcessGroupNCCL&>(*impl_->group).shutdown();
+    try {
+      static_cast<c10d::ProcessGroupNCCL&>(*impl_->group).shutdown();
+    } catch (const std::exception&) {  // the run is over and written
+    }
   }
+#endif
 #endif
 }
 

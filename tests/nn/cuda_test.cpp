@@ -56,6 +56,50 @@ TEST_P(Cuda, SoftTp) {
   }
 }
 
+// Rows and columns of n × n.
+compile::ConstraintProgram latin_square(int n) {
+  compile::ConstraintProgram program;
+  for (int i = 0; i < n * n; ++i) program.positions.push_back(testing::position(std::to_string(i), n));
+  testing::add_families(program, {"rows", "columns"});
+  for (const bool column : {false, true}) {
+    for (int g = 0; g < n; ++g) {
+      std::vector<int> cells;
+      for (int k = 0; k < n; ++k) cells.push_back(column ? k * n + g : g * n + k);
+      program.groups.push_back(testing::all_different(column, cells, n));
+    }
+  }
+  return program;
+}
+
+// Slots of three, four and seven members.
+compile::ConstraintProgram uneven() {
+  compile::ConstraintProgram program;
+  for (int i = 0; i < 7; ++i) program.positions.push_back(testing::position(std::to_string(i), 5));
+  testing::add_families(program, {"parts", "whole"});
+  program.groups = {testing::all_different(0, {0, 1, 2}, 5), testing::all_different(0, {3, 4, 5, 6}, 5),
+                    testing::all_different(1, {0, 1, 2, 3, 4, 5, 6}, 5)};
+  return program;
+}
+
+// Slots as Sudoku does not have them: padded, wide, of an odd number of cells, as much shared memory as there
+// is without asking; no board at all, and beliefs that do not lie side by side.
+TEST(CudaSoftTp, OtherShapes) {
+  if (!torch::cuda::is_available()) GTEST_SKIP() << "no CUDA device";
+  torch::manual_seed(5);
+  for (const auto& program :
+       {uneven(), latin_square(1), latin_square(6), latin_square(15), latin_square(16), latin_square(25)}) {
+    SCOPED_TRACE(program.positions.size());
+    const tp::SoftTp soft_tp(program);
+    for (const std::int64_t batch : {0, 1, 5}) {
+      const auto positions = static_cast<std::int64_t>(program.positions.size());
+      const auto beliefs = torch::softmax(2 * torch::randn({positions, batch, program.max_symbols()}), -1);
+      expect_same(beliefs, 1e-5,
+                  [&](const torch::Tensor& p) { return soft_tp.leave_one_out(p.transpose(0, 1)); });
+      expect_same(beliefs, 1e-5, [&](const torch::Tensor& p) { return soft_tp.loss(p.transpose(0, 1)); });
+    }
+  }
+}
+
 // Pools as a reasoner makes them: along groups per symbol, symbols before positions.
 nn::Pools group_pools(const compile::ConstraintProgram& program) {
   const int positions = static_cast<int>(program.positions.size());

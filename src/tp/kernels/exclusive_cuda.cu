@@ -34,7 +34,7 @@ struct Arguments {
   const float* beliefs;
   const float* upstream;
   float scale;
-  float* losses;
+  float* parts;  // of the loss, one a block
   float* output;
   int elements = 1;        // batch elements a block
   std::int64_t ahead = 0;  // batch elements that are under way at a time
@@ -72,7 +72,8 @@ __device__ float4 times(float4 value, float by) {
   return {value.x * by, value.y * by, value.z * by, value.w * by};
 }
 
-// Never zero for p ≤ 1, exactly 1 for p = 0: a division by it is safe, and moves p by less than its rounding.
+// Never zero for p up to the number after 1, and exactly 1 for p = 0: a division by it is safe. It is off by
+// at most 1.2e-7.
 __device__ float complement(float p) {
   constexpr float kNearlyOne = 1.f - 1.f / (1 << 23);
   return fmaf(p, -kNearlyOne, 1.f);
@@ -229,7 +230,7 @@ __global__ void __launch_bounds__(kThreads, W <= 9 ? kBlocks : 1) slots_kernel(A
   if (threadIdx.x < a.slots.slots) slot.load(a.slots, threadIdx.x);
   __pipeline_wait_prior(0);
   __syncthreads();
-  // What the block in this one's place will read next comes into the cache while this one computes.
+  // The beliefs that the block in this one's place will read next come into the cache meanwhile.
   if (const std::int64_t next = first + a.ahead; next + a.elements <= a.batch) {
     constexpr int kLine = 128 / sizeof(float);
     for (int i = kLine * threadIdx.x; i < room; i += kLine * blockDim.x) {
@@ -263,10 +264,11 @@ __global__ void __launch_bounds__(kThreads, W <= 9 ? kBlocks : 1) slots_kernel(A
   }
   if constexpr (M == Mode::kLoss) {
     total = sum_of_block(total);
-    if (threadIdx.x == 0) a.losses[blockIdx.x] = a.scale * total;
+    if (threadIdx.x == 0) a.parts[blockIdx.x] = a.scale * total;
   }
   __syncthreads();
 
+  const float scale = M == Mode::kLoss ? 2 * a.scale : 1.f;  // half the loss's derivatives were laid down
   const int length = kByElement ? cells : here * cells;  // of what has its families a fixed distance apart
   if constexpr (M == Mode::kFactors) {
     by_pieces(here * per_element, wide, [&](int i, auto type) {
@@ -281,7 +283,7 @@ __global__ void __launch_bounds__(kThreads, W <= 9 ? kBlocks : 1) slots_kernel(A
         sum = piece<decltype(sum)>(term);
 #pragma unroll 1
         for (int f = 1; f < families; ++f) add(sum, piece<decltype(sum)>(term += per_family));
-        piece<decltype(sum)>(gradient + i) = times(sum, 2 * a.scale);
+        piece<decltype(sum)>(gradient + i) = times(sum, scale);
       });
     }
   }
@@ -294,8 +296,9 @@ __global__ void sum_kernel(const float* values, int count, float* sum) {
   if (threadIdx.x == 0) *sum = own;
 }
 
-// A block's share of the multiprocessor's memory, and what one may take if it must.
-constexpr std::size_t kPlainShared = 48 << 10, kShareOfShared = 56 << 10, kMostShared = 200 << 10;
+// Shared memory: what the kernels declare themselves, at most; what a block gets without asking for more; its
+// share when kBlocks of them are on a multiprocessor.
+constexpr std::size_t kDeclared = 256, kUnasked = 48 << 10, kShare = 56 << 10;
 
 std::size_t bytes_per_element(const RegularSlots& slots) {
   return sizeof(float) * static_cast<std::size_t>(slots.cells) * (1 + slots.families);
@@ -303,7 +306,7 @@ std::size_t bytes_per_element(const RegularSlots& slots) {
 
 int elements_a_block(const RegularSlots& slots) {
   int elements = kMostElements;
-  while (elements > 1 && elements * bytes_per_element(slots) > kShareOfShared) elements /= 2;
+  while (elements > 1 && elements * bytes_per_element(slots) > kShare) elements /= 2;
   return elements;
 }
 
@@ -311,7 +314,7 @@ template <int W, bool Full, Mode M>
 void launch_width(Arguments a, void* stream) {
   a.elements = elements_a_block(a.slots);
   const std::size_t bytes = a.elements * bytes_per_element(a.slots);
-  if (bytes > kPlainShared) {
+  if (bytes + kDeclared > kUnasked) {
     cuda_check(cudaFuncSetAttribute(slots_kernel<W, Full, M>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                     static_cast<int>(bytes)),
                "soft T_P");
@@ -339,8 +342,10 @@ void launch(const Arguments& a, void* stream) {
 
 }  // namespace
 
-bool fits(const RegularSlots& slots) {
-  return slots.width <= 32 && bytes_per_element(slots) <= kMostShared;
+bool fits(const RegularSlots& slots, int device) {
+  int most = 0;
+  cuda_check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), "soft T_P");
+  return slots.width <= 32 && bytes_per_element(slots) + kDeclared <= static_cast<std::size_t>(most);
 }
 
 std::int64_t blocks(const RegularSlots& slots, std::int64_t batch) {
@@ -349,10 +354,10 @@ std::int64_t blocks(const RegularSlots& slots, std::int64_t batch) {
 }
 
 void loss(const RegularSlots& slots, std::int64_t batch, const float* beliefs, float scale, float* parts,
-          float* loss, float* gradient, void* stream) {
+          float* sum, float* gradient, void* stream) {
   launch<Mode::kLoss>({slots, batch, beliefs, nullptr, scale, parts, gradient}, stream);
   sum_kernel<<<1, kThreads, 0, static_cast<cudaStream_t>(stream)>>>(
-      parts, static_cast<int>(blocks(slots, batch)), loss);
+      parts, static_cast<int>(blocks(slots, batch)), sum);
   cuda_check(cudaGetLastError(), "soft T_P");
 }
 
@@ -363,7 +368,7 @@ void factors(const RegularSlots& slots, std::int64_t batch, const float* beliefs
 
 void factors_backward(const RegularSlots& slots, std::int64_t batch, const float* beliefs,
                       const float* upstream, float* gradient, void* stream) {
-  launch<Mode::kBackward>({slots, batch, beliefs, upstream, 0.5f, nullptr, gradient}, stream);
+  launch<Mode::kBackward>({slots, batch, beliefs, upstream, 1.f, nullptr, gradient}, stream);
 }
 
 }  // namespace as2::tp::kernels::cuda

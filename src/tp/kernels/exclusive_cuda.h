@@ -14,16 +14,16 @@ struct RegularSlots {
   const std::int32_t* slot_family = nullptr;  // [slots]
 };
 
-// Whether a batch element fits into a multiprocessor's shared memory; if not, use the tensor form.
-bool fits(const RegularSlots& slots);
+// Whether a batch element fits into the shared memory of this device; if not, use the tensor form.
+bool fits(const RegularSlots& slots, int device);
 
 // `stream` is a cudaStream_t. All of them overwrite their output; beliefs are [batch, cells], contiguous and
 // aligned to 16 bytes, and so are the outputs.
-// `loss` = scale · Σ_{batch, terms} (p − p·factor)²; `gradient` [batch, cells] = its derivative. `parts`:
+// `sum` = scale · Σ_{batch, terms} (p − p·factor)²; `gradient` [batch, cells] = its derivative. `parts`:
 // room for as many numbers as there are `blocks`.
 std::int64_t blocks(const RegularSlots& slots, std::int64_t batch);
 void loss(const RegularSlots& slots, std::int64_t batch, const float* beliefs, float scale, float* parts,
-          float* loss, float* gradient, void* stream);
+          float* sum, float* gradient, void* stream);
 // `factors` [batch, families · cells] = the term's factor.
 void factors(const RegularSlots& slots, std::int64_t batch, const float* beliefs, float* factors,
              void* stream);
