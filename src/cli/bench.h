@@ -32,8 +32,8 @@ nlohmann::ordered_json bench_row(const std::string& name, double value, const st
                                  const std::string& target = "", bool ok = true);
 
 // What the compiler makes of a board whose boxes have this side, with its rows, columns and boxes as
-// families, as many of them as asked; `boards` of them side by side, with more symbols than the side if asked.
-// Built here, so that a measurement needs no grounder.
+// families, as many of them as asked; `boards` of them side by side, with more symbols than the side if
+// asked. Built here, so that a measurement needs no grounder.
 compile::ConstraintProgram bench_board(int box, int families, int boards = 1, int extra_symbols = 0);
 
 // Seconds of the fastest of many calls, the one the machine's other work disturbed least: warms up, then

@@ -186,7 +186,8 @@ std::shared_ptr<Model> load_model(const std::filesystem::path& weights,
                                   const compile::ConstraintProgram& program) {
   const auto file = data::read_safetensors(weights);
   const auto card = read_card(weights);
-  const auto options = model_options(card["model"], card_path(weights).string() + ": model");
+  const auto options = model_options(
+      card["model"], [&](const std::string&) { return SourceLocation{card_path(weights).string()}; });
   check_program(card, options.kind, program, weights);
   auto model = std::make_shared<Model>(options, program);
   unpack_module(*model, file, weights);

@@ -54,15 +54,36 @@ constexpr Placement kLast<Placement> = Placement::kIndex;
 template <>
 constexpr ReasonerKind kLast<ReasonerKind> = ReasonerKind::kSoftTp;
 
+// The part of a model that is being read, for messages.
+struct Section {
+  std::string name;
+  const FieldPlace& place;
+
+  [[noreturn]] void refuse(const std::string& field, const std::string& problem,
+                           const std::vector<std::string>& notes = {}) const {
+    const std::string path = name + (name.empty() || field.empty() ? "" : ".") + field;
+    throw InputError(place(path), "'model" + (path.empty() ? "" : "." + path) + "' " + problem, notes);
+  }
+  void above_zero(const char* field, double value) const {
+    if (!(value > 0)) refuse(field, "has to be above 0");
+  }
+  void below_one(const char* field, double value) const {
+    if (!(value >= 0 && value < 1)) refuse(field, "has to be at least 0 and below 1");
+  }
+  void multiple(const char* field, std::int64_t value, const char* of, std::int64_t divisor) const {
+    if (value % divisor != 0) refuse(field, std::string("has to be a multiple of ") + of);
+  }
+};
+
 template <class Enum>
-Enum enum_of(const std::string& text, const std::string& where) {
+Enum enum_of(const std::string& text, const Section& section, const char* field) {
   std::string known;
   for (int value = 0; value <= static_cast<int>(kLast<Enum>); ++value) {
     const char* name = name_of(static_cast<Enum>(value));
     if (text == name) return static_cast<Enum>(value);
     known += (known.empty() ? "" : ", ") + std::string(name);
   }
-  throw InputError(where + ": found '" + text + "', expected one of " + known);
+  section.refuse(field, "is '" + text + "', expected one of " + known);
 }
 
 class Writer {
@@ -83,8 +104,8 @@ class Writer {
 
 class Reader {
  public:
-  Reader(const json& in, std::string where) : in_(in), where_(std::move(where)) {
-    if (!in.is_object()) throw InputError(where_ + ": found " + in.type_name() + ", expected an object");
+  Reader(const json& in, const Section& section) : in_(in), section_(section) {
+    if (!in.is_object()) section.refuse("", std::string("is a ") + in.type_name() + ", expected an object");
   }
   template <class Value>
   void operator()(const char* name, Value& value) {
@@ -94,12 +115,12 @@ class Reader {
     ++used_;
     try {
       if constexpr (std::is_enum_v<Value>) {
-        value = enum_of<Value>(found->get<std::string>(), where_ + "." + name);
+        value = enum_of<Value>(found->get<std::string>(), section_, name);
       } else {
         value = found->get<Value>();
       }
     } catch (const json::exception&) {
-      throw InputError(where_ + "." + name + ": found " + found->dump() + ", which has the wrong type");
+      section_.refuse(name, "is " + found->dump() + ", which has the wrong type");
     }
   }
   // Call when all fields are listed.
@@ -107,37 +128,43 @@ class Reader {
     if (used_ == in_.size()) return;
     for (const auto& [name, value] : in_.items()) {
       if ((", " + known_ + ",").find(", " + name + ",") == std::string::npos) {
-        throw InputError(where_ + ": unknown field '" + name + "'", {"known fields: " + known_});
+        section_.refuse(name, "is no field", {"known fields: " + known_});
       }
     }
   }
 
  private:
   const json& in_;
-  std::string where_, known_;
+  const Section& section_;
+  std::string known_;
   std::size_t used_ = 0;
 };
 
 // What a reader of types alone would let through.
-void check(bool good, const std::string& where, const std::string& expected) {
-  if (!good) throw InputError(where + ": expected " + expected);
+void check(const PerceptionOptions& o, const Section& at) {
+  at.above_zero("symbols", static_cast<double>(o.symbols));
+  at.above_zero("d_model", static_cast<double>(o.d_model));
+  at.above_zero("width", o.width);
+  at.above_zero("convolutions", static_cast<double>(o.convolutions));
+  at.below_one("dropout", o.dropout);
 }
 
-void check(const PerceptionOptions& o, const std::string& where) {
-  check(o.symbols > 0 && o.d_model > 0 && o.width > 0 && o.convolutions > 0, where, "sizes above 0");
-  check(o.dropout >= 0 && o.dropout < 1, where, "a dropout of at least 0 and below 1");
+void check(const TransformerOptions& o, const Section& at) {
+  at.above_zero("layers", static_cast<double>(o.layers));
+  at.above_zero("heads", static_cast<double>(o.heads));
+  at.above_zero("d_model", static_cast<double>(o.d_model));
+  at.above_zero("d_ff", static_cast<double>(o.d_ff));
+  at.multiple("d_model", o.d_model, "heads", o.heads);
+  at.below_one("dropout", o.dropout);
 }
 
-void check(const TransformerOptions& o, const std::string& where) {
-  check(o.layers > 0 && o.heads > 0 && o.d_model > 0 && o.d_ff > 0, where, "sizes above 0");
-  check(o.d_model % o.heads == 0, where, "a d_model that is a multiple of heads");
-  check(o.dropout >= 0 && o.dropout < 1, where, "a dropout of at least 0 and below 1");
-}
-
-void check(const SoftTpReasonerOptions& o, const std::string& where) {
-  check(o.width > 0 && o.heads > 0 && o.d_ff > 0 && o.passes > 0 && o.eval_passes > 0, where,
-        "sizes and passes above 0");
-  check(o.width % o.heads == 0, where, "a width that is a multiple of heads");
+void check(const SoftTpReasonerOptions& o, const Section& at) {
+  at.above_zero("width", static_cast<double>(o.width));
+  at.above_zero("heads", static_cast<double>(o.heads));
+  at.above_zero("d_ff", static_cast<double>(o.d_ff));
+  at.above_zero("passes", static_cast<double>(o.passes));
+  at.above_zero("eval_passes", static_cast<double>(o.eval_passes));
+  at.multiple("width", o.width, "heads", o.heads);
 }
 
 template <class Options>
@@ -148,12 +175,12 @@ json written(Options options) {
 }
 
 template <class Options>
-Options read(const json& in, const std::string& where) {
+Options read(const json& in, const Section& section) {
   Options options;
-  Reader reader(in, where);
+  Reader reader(in, section);
   fields(options, reader);
   reader.finish();
-  check(options, where);
+  check(options, section);
   return options;
 }
 
@@ -180,23 +207,23 @@ json to_json(const ModelOptions& options) {
           {"reasoner", reasoner}};
 }
 
-ModelOptions model_options(const json& in, const std::string& source) {
-  if (!in.is_object()) throw InputError(source + ": found " + in.type_name() + ", expected an object");
+ModelOptions model_options(const json& in, const FieldPlace& place) {
+  const Section whole{"", place}, perception{"perception", place}, reasoner{"reasoner", place};
+  if (!in.is_object()) whole.refuse("", std::string("is a ") + in.type_name() + ", expected an object");
   ModelOptions options;
   if (const auto found = in.find("perception"); found != in.end() && !found->is_null()) {
-    options.perception = read<PerceptionOptions>(*found, source + ": perception");
+    options.perception = read<PerceptionOptions>(*found, perception);
   }
   if (const auto found = in.find("reasoner"); found != in.end() && !found->is_null()) {
-    const std::string where = source + ": reasoner";
     json rest = *found;
     if (!rest.is_object() || !rest.contains("kind") || !rest["kind"].is_string()) {
-      throw InputError(where + ": expected an object with a 'kind'");
+      reasoner.refuse("", "has to be an object with a 'kind'");
     }
-    options.kind = enum_of<ReasonerKind>(rest["kind"].get<std::string>(), where + ".kind");
+    options.kind = enum_of<ReasonerKind>(rest["kind"].get<std::string>(), reasoner, "kind");
     rest.erase("kind");
     if (options.kind == ReasonerKind::kTransformer)
-      options.transformer = read<TransformerOptions>(rest, where);
-    if (options.kind == ReasonerKind::kSoftTp) options.soft_tp = read<SoftTpReasonerOptions>(rest, where);
+      options.transformer = read<TransformerOptions>(rest, reasoner);
+    if (options.kind == ReasonerKind::kSoftTp) options.soft_tp = read<SoftTpReasonerOptions>(rest, reasoner);
   }
   return options;
 }

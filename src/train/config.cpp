@@ -180,7 +180,8 @@ nn::ModelOptions read_model(Settings& settings, std::int64_t classes) {
   nlohmann::json whole = nn::to_json(defaults);
   whole["reasoner"] = asked["reasoner"];
   if (defaults.perception) whole["perception"].update(asked["perception"]);
-  return nn::model_options(whole, "[model]");
+  return nn::model_options(whole,
+                           [&](const std::string& field) { return settings.location("model." + field); });
 }
 
 bool matches(const std::string& pattern, const std::string& name) {

@@ -251,7 +251,8 @@ TEST_F(EvalVerb, ModelsThatAreWrong) {
   refused("sudoku --model cut.safetensors",
           AllOf(HasSubstr("cut.safetensors: error: "), HasSubstr("partly copied")));
   folder_->put("alone.safetensors", whole);
-  refused("sudoku --model alone.safetensors", HasSubstr("alone.json: error: cannot be opened"));
+  refused("sudoku --model alone.safetensors",
+          HasSubstr("alone.safetensors: error: the card of these weights is missing: alone.json"));
   folder_->put("torn.safetensors", whole);
   folder_->put("torn.json", "{\"model\": ");
   refused("sudoku --model torn.safetensors", HasSubstr("torn.json: error: not a model card"));

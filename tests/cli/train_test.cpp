@@ -230,9 +230,10 @@ TEST_F(TrainVerb, SettingsThatAreWrong) {
   refused("sudoku --preset tiny --set train.epochs=many", 1,
           HasSubstr("--set train.epochs=many: error: 'train.epochs' is \"many\", expected a whole number"));
   refused("sudoku --preset tiny --set model.reasoner.widht=8", 1,
-          AllOf(HasSubstr("unknown field 'widht'"), HasSubstr("known fields: width")));
+          AllOf(HasSubstr("--set model.reasoner.widht=8: error: 'model.reasoner.widht' is no field"),
+                HasSubstr("known fields: width")));
   refused("sudoku --preset tiny --set model.reasoner.width=wide", 1,
-          HasSubstr("reasoner.width: found \"wide\""));
+          HasSubstr("'model.reasoner.width' is \"wide\""));
   refused("sudoku --preset tiny --set model.reasoner.width=17", 1, HasSubstr("a multiple of heads"));
   refused("sudoku --preset tiny --set model.reasoner.heads=0", 1, HasSubstr("above 0"));
   for (const char* seeds : {"2..0", "0..2x", "1,,2"})
@@ -245,6 +246,9 @@ TEST_F(TrainVerb, SettingsThatAreWrong) {
               "name = \"mine\"\npreset = \"mine.toml\"\n[program]\nfile = \"none.lp\"\n"
               "[train]\n  epochs = \"many\"\n");
   refused("mine.toml --preset mine.toml", 1, HasSubstr("mine.toml:6:"));
+  folder_.put("wide.toml", "[model.reasoner]\nkind = \"soft-tp\"\nwidth = 0\n");
+  refused("sudoku --preset wide.toml", 1,
+          HasSubstr("wide.toml:3:9-10: error: 'model.reasoner.width' has to be above 0"));
 }
 
 TEST_F(TrainVerb, FilesThatAreWrong) {

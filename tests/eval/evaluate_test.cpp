@@ -71,6 +71,24 @@ TEST(EvaluateBoards, KeepsTheMethodsApart) {
   EXPECT_LT(result["given_clues"]["raw"]["board"].get<double>(), 1.0);
 }
 
+// Six batches, of which the last three replay a captured graph of all passes.
+TEST(EvaluateBoards, OnCudaAsOnTheCpu) {
+  if (!torch::cuda::is_available()) GTEST_SKIP() << "no CUDA device";
+  Tiny tiny;
+  torch::manual_seed(3);
+  nn::Model model(train::read_model(tiny.settings, 0), tiny.task.program());
+  EvaluateOptions options;
+  options.batch = 2;
+  const auto run = [&](torch::Device device) {
+    return evaluate_boards(model, tiny.task, tiny.config, tiny.instances, device, options)["given_clues"];
+  };
+  const auto cpu = run(torch::kCPU), cuda = run({torch::kCUDA, 0});
+  for (const char* method : {"raw", "refined"}) {  // but for a tie or two
+    EXPECT_NEAR(cpu[method]["cell"].get<double>(), cuda[method]["cell"].get<double>(), 0.02) << method;
+  }
+  EXPECT_EQ(cuda["map"]["board"], 1.0);
+}
+
 TEST(Complete, ClingoFillsInWhatTheCluesLeaveOpen) {
   const Tiny tiny;
   std::vector<std::vector<std::string>> clues;
