@@ -125,6 +125,16 @@ std::string shown_groups(const ConstraintProgram& program) {
   return text;
 }
 
+std::string shown_positions(const ConstraintProgram& program) {
+  std::string text;
+  for (const compile::Position& position : program.positions) {
+    text += position.name + ":";
+    for (const std::string& symbol : position.symbols) text += " " + symbol;
+    text += "\n";
+  }
+  return text;
+}
+
 int check(const CheckOptions& options) {
   const asp::GroundOptions ground_options = options.program->ground_options();
   // With --save the program is read back from what will be saved: standard input can be read only once.
@@ -152,10 +162,12 @@ int check(const CheckOptions& options) {
     if (options.show == "ground") document["show"] = ground_text;
     if (options.show == "passes") document["show"] = pass_list;
     if (options.show == "groups") document["show"] = shown_groups(compiled.program);
+    if (options.show == "positions") document["show"] = shown_positions(compiled.program);
     std::cout << document.dump(2, ' ', false, ordered_json::error_handler_t::replace) << '\n';
     return kDone;
   }
   if (options.show == "groups") std::cout << shown_groups(compiled.program) << '\n';
+  if (options.show == "positions") std::cout << shown_positions(compiled.program) << '\n';
   print_summary(compiled);
   print_warnings(compiled.warnings);
   return kDone;
@@ -168,8 +180,9 @@ Action declare_check(CLI::App& command) {
   options->program = declare_program(command);
   command
       .add_option("--show", options->show,
-                  "Also shows the ground program, what each pass found, or every group")
-      ->check(CLI::IsMember({"ground", "passes", "groups"}));
+                  "Also shows the ground program, what each pass found, every group, or every position with "
+                  "its symbols")
+      ->check(CLI::IsMember({"ground", "passes", "groups", "positions"}));
   command.add_option("--save", options->save, "Writes the compiled program, for machines without gringo")
       ->type_name("FILE.as2c");
   command.add_flag("--json", options->json, "One JSON document on standard output");

@@ -101,8 +101,8 @@ class Demo {
 
   // The first two boards of the seed's list, and the first on which perception misread a digit.
   void choose_boards() {
-    const data::Mnist mnist =
-        data::load_mnist({arguments_.data_dir, true, [&](const std::string& text) { tell(text); }});
+    const data::Mnist mnist = data::load_mnist(
+        {arguments_.data_dir, arguments_.data_dir.empty(), [&](const std::string& text) { tell(text); }});
     const auto by_label = data::indices_by_label(mnist.test);
     data::GenerateOptions options;
     options.min_clues = options.max_clues = kShownClues;

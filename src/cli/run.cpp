@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -41,6 +42,13 @@ int run_checked(int argc, char** argv, const std::vector<Verb>& verbs, void (*de
   for (const Verb& verb : verbs) {
     if (argc > 1 && !verb.declare && std::strcmp(argv[1], verb.name) == 0)
       return hand_to_tensor_program(argv);
+  }
+  if (argc > 1 && argv[1][0] != '-' && std::none_of(verbs.begin(), verbs.end(), [&](const Verb& verb) {
+        return verb.name == std::string(argv[1]);
+      })) {
+    std::string known;
+    for (const Verb& verb : verbs) known += (known.empty() ? "" : ", ") + std::string(verb.name);
+    throw UsageError("no verb '" + std::string(argv[1]) + "'; there are: " + known);
   }
   CLI::App app{"AS2: answer set programs as differentiable constraints, and answers that satisfy them",
                "as2"};

@@ -187,6 +187,16 @@ void require_folder(fs::path folder) {
                      {"give --out a folder that can be written to"});
 }
 
+// A run is hours of work: another does not take its place unasked.
+void refuse_to_replace(const fs::path& folder) {
+  for (const char* kept : {"model.safetensors", "state.safetensors"}) {
+    if (std::error_code none; !fs::exists(folder / kept, none)) continue;
+    throw InputError({folder.string()}, "a run is here already",
+                     {"`as2 train --resume " + folder.string() + "` goes on with it",
+                      "to train anew give another --out, or remove the folder"});
+  }
+}
+
 struct Prepared {
   train::Config config;
   nn::ModelOptions model;
@@ -205,7 +215,10 @@ Prepared prepare(const TrainArguments& a, const std::string& resumed, const Repo
       : !a.out.empty()
           ? fs::path(a.out)
           : fs::path("runs") / (config.task + "-" + config.preset + "-" + std::to_string(config.seed));
-  if (writes) require_folder(prepared.folder);
+  if (writes) {
+    require_folder(prepared.folder);
+    if (resumed.empty()) refuse_to_replace(prepared.folder);
+  }
   train::TaskOptions task_options;
   task_options.data_dir = a.data_dir;
   task_options.report = [&](const std::string& text) { report.say(text); };
@@ -237,8 +250,7 @@ json train_one(const TrainArguments& a, const Report& report, torch::Device devi
   if (resumes) {
     trainer->resume();
   } else if (workers.writes()) {
-    for (const char* old : {"metrics.jsonl", "state.safetensors", "model.safetensors", "model.json"})
-      fs::remove(folder / old);
+    fs::remove(folder / "metrics.jsonl");  // of a run that ended before it had a model
   }
   const train::TrainResult result = trainer->run();
   report.say((result.interrupted ? "stopped; go on with: as2 train --resume " : "done: ") + folder.string());

@@ -119,6 +119,7 @@ Action declare_verify(CLI::App& command) {
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
   command.add_flag("--json", arguments->json, "One JSON document an assignment, one a line");
+  command.footer("Valid or not, both are answers: exit 0. `valid` in the document says which.");
   return [arguments] { return verify_assignments(*arguments); };
 }
 

@@ -130,8 +130,9 @@ std::string cache_folder() {
 MnistFiles find_mnist(const MnistOptions& options) {
   std::string searched;
   const std::string cache = cache_folder();
+  const bool only = !options.dir.empty() && !options.fetch;
   for (const std::string& folder : {options.dir, environment("AS2_DATA"), cache}) {
-    if (folder.empty()) continue;
+    if (folder.empty() || (only && folder != options.dir)) continue;
     MnistFiles files = files_in(folder, folder == cache);
     if (!files.paths.empty()) return files;
     searched += (searched.empty() ? "" : ", ") + folder;

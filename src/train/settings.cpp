@@ -80,7 +80,7 @@ void Settings::add_text(const std::string& text, const std::string& name) {
 void Settings::add_override(const std::string& assignment) {
   const std::size_t equals = assignment.find('=');
   if (equals == std::string::npos || equals == 0) {
-    throw UsageError("--set " + assignment + ": expected key=value, as in --set train.lr=1e-3");
+    throw UsageError("--set " + assignment + ": expected key=value, as in --set train.rate=1e-3");
   }
   const std::string key = assignment.substr(0, equals), value = assignment.substr(equals + 1);
   json parsed = value;

@@ -18,7 +18,7 @@ class Settings {
   // Lays a TOML file over what is there; tables become dotted keys.
   void add_file(const std::string& path);
   void add_text(const std::string& text, const std::string& name);
-  // `train.lr=1e-3`: the value as TOML, or a bare word taken as a string.
+  // `train.rate=1e-3`: the value as TOML, or a bare word taken as a string.
   void add_override(const std::string& assignment);
   void set(const std::string& key, nlohmann::json value);
   // Another value for what is there, from the same place.

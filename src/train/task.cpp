@@ -83,6 +83,7 @@ void Task::load_pictures() {
   for (int digit = 0; digit < 10; ++digit) classes_.push_back(std::to_string(digit));
   data::MnistOptions options;
   options.dir = options_.data_dir;
+  options.fetch = options_.data_dir.empty();
   options.report = options_.report;
   const data::Mnist mnist = data::load_mnist(options);
   const auto [pixels, labels] = tensors_of(mnist.train);

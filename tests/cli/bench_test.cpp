@@ -56,6 +56,9 @@ TEST_F(BenchVerb, ATableForPeople) {
 
 TEST_F(BenchVerb, MistakesInUse) {
   EXPECT_EQ(run("nonsense").exit_code, 2);
+  const auto mistyped = testing::run_as2(folder_.str(), "bensh tp");
+  EXPECT_EQ(mistyped.exit_code, 2);
+  EXPECT_THAT(mistyped.err, HasSubstr("no verb 'bensh'; there are: bench, check"));
   EXPECT_EQ(run("tp --device moon").exit_code, 2);
 }
 

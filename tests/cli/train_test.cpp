@@ -121,7 +121,7 @@ TEST_F(TrainVerb, PlainLinesWhereStandardErrorIsNoTerminal) {
                            "[0-9.]+  best\nepoch 2 .*\ndone: run\n"));
   EXPECT_EQ(finished.err.find_first_of("\r\033"), std::string::npos);
   EXPECT_THAT(finished.out, MatchesRegex("run/model.safetensors  score [01]\\.[0-9]+\n"));
-  const Finished quiet = run_small({"--epochs", "1", "--out", "run", "--quiet"});
+  const Finished quiet = run_small({"--epochs", "1", "--out", "another", "--quiet"});
   EXPECT_EQ(quiet.err, "");
 }
 
@@ -241,6 +241,7 @@ TEST_F(TrainVerb, SettingsThatAreWrong) {
   refused("sudoku --preset tiny --seeds 0..1 --seed 2", 2, HasSubstr("excludes"));
   refused("sudoku --preset tiny --device cuda:77", 2, HasSubstr("no such device"));
   refused("", 2, HasSubstr("name a task"));
+  refused("digits --data-dir nowhere", 1, HasSubstr("no MNIST files in nowhere"));
 
   folder_.put("mine.toml",
               "name = \"mine\"\npreset = \"mine.toml\"\n[program]\nfile = \"none.lp\"\n"
@@ -259,7 +260,7 @@ TEST_F(TrainVerb, FilesThatAreWrong) {
       "sudoku --preset tiny --set data.train=32 --set data.validation=16 --set "
       "'images.positions=[\"cell(*\"]' "
       "--set images.source=bars --set model.perception.preset=paper --set model.perception.width=0.125 "
-      "--set model.perception.d_model=16 --set losses.perception.weight=1 --out run --perception ";
+      "--set model.perception.d_model=16 --set losses.perception.weight=1 --out another --perception ";
   const std::string whole = read_file(path("run/model.safetensors"));
   folder_.put("cut.safetensors", whole.substr(0, whole.size() / 2));
   folder_.put("text.safetensors", "these are no weights, only words\n");
@@ -278,7 +279,7 @@ TEST_F(TrainVerb, FilesThatAreWrong) {
   refused(pictured + "cut.safetensors", AllOf(HasSubstr("cut.safetensors: "), HasSubstr("partly copied")));
   refused(pictured + "text.safetensors",
           AllOf(HasSubstr("text.safetensors: "), HasSubstr("safetensors file is")));
-  refused("sudoku --preset tiny --out run --perception " AS2_SOURCE_DIR "/models/digits-best.safetensors",
+  refused("sudoku --preset tiny --out another --perception " AS2_SOURCE_DIR "/models/digits-best.safetensors",
           AllOf(HasSubstr("the network to train has none"), HasSubstr("note: ")));
 
   refused("sudoku --preset tiny --out cut.safetensors/run",
@@ -295,6 +296,15 @@ TEST_F(TrainVerb, FilesThatAreWrong) {
   refused("--resume run --set program.compiled=programs/latin_square.as2c", HasSubstr("another program"));
   write_file(path("run/state.safetensors"), read_file(path("run/state.safetensors")).substr(0, 999));
   refused("--resume run", HasSubstr("run/state.safetensors: error: "));
+}
+
+TEST_F(TrainVerb, ARunIsNotReplacedUnasked) {
+  ASSERT_EQ(run_small({"--out", "run"}).exit_code, 0);
+  const std::string model = read_file(path("run/model.safetensors"));
+  const Finished again = run_small({"--out", "run", "--seed", "1"});
+  EXPECT_EQ(again.exit_code, 1);
+  EXPECT_THAT(again.err, AllOf(HasSubstr("run: error: a run is here already"), HasSubstr("--resume run")));
+  EXPECT_EQ(read_file(path("run/model.safetensors")), model);
 }
 
 TEST_F(TrainVerb, TooLittleMemoryIsSaidPlainly) {

@@ -62,6 +62,7 @@ TEST_F(Check, ShowsGroundPassesAndGroups) {
   EXPECT_THAT(check("addition.lp --show=ground").out, HasSubstr("total(0)"));
   EXPECT_THAT(check("addition.lp --show=passes").out, HasSubstr("== exclusive\n"));
   EXPECT_THAT(check("n_queens.lp --show=groups").out, HasSubstr("at most one of"));
+  EXPECT_THAT(check("addition.lp --show=positions").out, HasSubstr("digit(1,_): 0 1 2 3 4 5 6 7 8 9\n"));
   EXPECT_TRUE(nlohmann::json::parse(check("addition.lp --show=passes --json").out)["show"].is_array());
 }
 

@@ -169,7 +169,7 @@ TEST_F(Find, SaysWhatIsMissing) {
   EXPECT_THAT(error_of([&] {
                 find_mnist({dir.str(), false});
               }),
-              AllOf(HasSubstr("no MNIST files in " + dir.str() + ", "), HasSubstr("as2 data mnist")));
+              AllOf(HasSubstr("no MNIST files in " + dir.str() + "\n"), HasSubstr("as2 data mnist")));
   fill(dir, "-", "");
   std::filesystem::remove(dir / "t10k-labels-idx1-ubyte");
   EXPECT_THAT(error_of([&] {
