@@ -4,6 +4,7 @@
 #include <iomanip>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "as2/compile.h"
 #include "cli/program_options.h"
@@ -117,7 +118,7 @@ struct CheckOptions {
   bool json = false;
 };
 
-std::string shown_groups(const ConstraintProgram& program) {
+std::string listed_groups(const ConstraintProgram& program) {
   std::string text;
   for (const Group& group : program.groups) {
     text += program.families[static_cast<std::size_t>(group.family)].name + ": " + describe(program, group);
@@ -125,7 +126,7 @@ std::string shown_groups(const ConstraintProgram& program) {
   return text;
 }
 
-std::string shown_positions(const ConstraintProgram& program) {
+std::string listed_positions(const ConstraintProgram& program) {
   std::string text;
   for (const compile::Position& position : program.positions) {
     text += position.name + ":";
@@ -133,6 +134,13 @@ std::string shown_positions(const ConstraintProgram& program) {
     text += "\n";
   }
   return text;
+}
+
+// What `--show` asks of the compiled program; nothing for what is shown on the way there.
+std::optional<std::string> listed(const std::string& show, const ConstraintProgram& program) {
+  if (show == "groups") return listed_groups(program);
+  if (show == "positions") return listed_positions(program);
+  return std::nullopt;
 }
 
 int check(const CheckOptions& options) {
@@ -156,18 +164,17 @@ int check(const CheckOptions& options) {
   const std::string ground_text = options.show == "ground" ? compile::dump_ground(ground) : "";
   if (!options.json) std::cout << ground_text << (ground_text.empty() ? "" : "\n");
   const compile::Compiled compiled = compile::compile(ground, observe);
+  const std::optional<std::string> list = listed(options.show, compiled.program);
   if (!options.save.empty()) write_file(options.save, saved);
   if (options.json) {
     ordered_json document = to_json(compiled);
     if (options.show == "ground") document["show"] = ground_text;
     if (options.show == "passes") document["show"] = pass_list;
-    if (options.show == "groups") document["show"] = shown_groups(compiled.program);
-    if (options.show == "positions") document["show"] = shown_positions(compiled.program);
+    if (list) document["show"] = *list;
     std::cout << document.dump(2, ' ', false, ordered_json::error_handler_t::replace) << '\n';
     return kDone;
   }
-  if (options.show == "groups") std::cout << shown_groups(compiled.program) << '\n';
-  if (options.show == "positions") std::cout << shown_positions(compiled.program) << '\n';
+  if (list) std::cout << *list << '\n';
   print_summary(compiled);
   print_warnings(compiled.warnings);
   return kDone;

@@ -39,16 +39,15 @@ int hand_to_tensor_program(char** argv) {
 }
 
 int run_checked(int argc, char** argv, const std::vector<Verb>& verbs, void (*declare_common)(CLI::App&)) {
-  for (const Verb& verb : verbs) {
-    if (argc > 1 && !verb.declare && std::strcmp(argv[1], verb.name) == 0)
-      return hand_to_tensor_program(argv);
-  }
-  if (argc > 1 && argv[1][0] != '-' && std::none_of(verbs.begin(), verbs.end(), [&](const Verb& verb) {
-        return verb.name == std::string(argv[1]);
-      })) {
-    std::string known;
-    for (const Verb& verb : verbs) known += (known.empty() ? "" : ", ") + std::string(verb.name);
-    throw UsageError("no verb '" + std::string(argv[1]) + "'; there are: " + known);
+  if (argc > 1 && argv[1][0] != '-') {
+    const auto named = std::find_if(verbs.begin(), verbs.end(),
+                                    [&](const Verb& verb) { return std::strcmp(verb.name, argv[1]) == 0; });
+    if (named == verbs.end()) {
+      std::string known;
+      for (const Verb& verb : verbs) known += (known.empty() ? "" : ", ") + std::string(verb.name);
+      throw UsageError("no verb '" + std::string(argv[1]) + "'; there are: " + known);
+    }
+    if (!named->declare) return hand_to_tensor_program(argv);
   }
   CLI::App app{"AS2: answer set programs as differentiable constraints, and answers that satisfy them",
                "as2"};

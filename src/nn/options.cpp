@@ -122,6 +122,10 @@ class Reader {
     } catch (const json::exception&) {
       section_.refuse(name, "is " + found->dump() + ", which has the wrong type");
     }
+    // Whole numbers are sizes and counts.
+    if constexpr (std::is_integral_v<Value> && !std::is_same_v<Value, bool>) {
+      section_.above_zero(name, static_cast<double>(value));
+    }
   }
   // Call when all fields are listed.
   void finish() const {
@@ -140,30 +144,18 @@ class Reader {
   std::size_t used_ = 0;
 };
 
-// What a reader of types alone would let through.
+// What a reader of single fields would let through.
 void check(const PerceptionOptions& o, const Section& at) {
-  at.above_zero("symbols", static_cast<double>(o.symbols));
-  at.above_zero("d_model", static_cast<double>(o.d_model));
   at.above_zero("width", o.width);
-  at.above_zero("convolutions", static_cast<double>(o.convolutions));
   at.below_one("dropout", o.dropout);
 }
 
 void check(const TransformerOptions& o, const Section& at) {
-  at.above_zero("layers", static_cast<double>(o.layers));
-  at.above_zero("heads", static_cast<double>(o.heads));
-  at.above_zero("d_model", static_cast<double>(o.d_model));
-  at.above_zero("d_ff", static_cast<double>(o.d_ff));
   at.multiple("d_model", o.d_model, "heads", o.heads);
   at.below_one("dropout", o.dropout);
 }
 
 void check(const SoftTpReasonerOptions& o, const Section& at) {
-  at.above_zero("width", static_cast<double>(o.width));
-  at.above_zero("heads", static_cast<double>(o.heads));
-  at.above_zero("d_ff", static_cast<double>(o.d_ff));
-  at.above_zero("passes", static_cast<double>(o.passes));
-  at.above_zero("eval_passes", static_cast<double>(o.eval_passes));
   at.multiple("width", o.width, "heads", o.heads);
 }
 
