@@ -9,8 +9,8 @@
 #include <set>
 #include <unordered_map>
 
-#include "data/safetensors.h"
 #include "files.h"
+#include "formats/safetensors.h"
 
 namespace as2::cli {
 namespace {
@@ -199,21 +199,22 @@ decode::Beliefs parse_beliefs(const Document& document, const PositionIndex& ind
 // `beliefs` [batch, positions, symbols], float32 or float64, padded to max_symbols().
 std::vector<BeliefsEntry> read_tensor_beliefs(const std::string& path,
                                               const compile::ConstraintProgram& program) {
-  const data::SafeTensorFile file = data::read_safetensors(path);
+  const formats::SafeTensorFile file = formats::read_safetensors(path);
   const SourceLocation location{path};
-  const data::SafeTensor* tensor = file.find("beliefs");
+  const formats::SafeTensor* tensor = file.find("beliefs");
   if (!tensor) {
     throw InputError(location, "has no tensor 'beliefs'",
                      {"expected beliefs [batch, positions, symbols], F32 or F64"});
   }
   const auto positions = static_cast<std::int64_t>(program.positions.size());
   const std::int64_t stride = program.max_symbols();
-  const bool single = tensor->dtype == data::Dtype::kF32;
-  if ((!single && tensor->dtype != data::Dtype::kF64) || tensor->shape.size() != 3 ||
+  const bool single = tensor->dtype == formats::Dtype::kF32;
+  if ((!single && tensor->dtype != formats::Dtype::kF64) || tensor->shape.size() != 3 ||
       tensor->shape[1] != positions || tensor->shape[2] != stride) {
     throw InputError(
         location,
-        "tensor 'beliefs' is " + std::string(data::name_of(tensor->dtype)) + " " + json(tensor->shape).dump(),
+        "tensor 'beliefs' is " + std::string(formats::name_of(tensor->dtype)) + " " +
+            json(tensor->shape).dump(),
         {"expected F32 or F64 [batch, " + std::to_string(positions) + ", " + std::to_string(stride) + "]"});
   }
   const std::size_t size = static_cast<std::size_t>(positions * stride);

@@ -14,9 +14,9 @@
 #include "as2/verifier.h"
 #include "asp/child_process.h"
 #include "cli/bench.h"
-#include "data/board_list.h"
-#include "data/sudoku.h"
 #include "files.h"
+#include "sudoku/board.h"
+#include "sudoku/board_list.h"
 #include "verify/clingo.h"
 
 namespace as2::cli {
@@ -51,21 +51,21 @@ constexpr const char* kSeventeen =
     "........1.....2.....1....34......5.....14....26....7.....48....7........9.....2.8\n"
     "........1.....2....34.....5.....3.4..1..6....5.....7......5......3...28.2..1.....\n";
 
-std::vector<data::Board> seventeen_clues(std::size_t count) {
-  std::vector<data::Board> boards = data::parse_boards(kSeventeen, "17 clues");
-  for (data::Board& board : boards) board.solution = data::solve(board.puzzle).value();
-  data::Random random(1);
-  std::vector<data::Board> result;
+std::vector<sudoku::Board> seventeen_clues(std::size_t count) {
+  std::vector<sudoku::Board> boards = sudoku::parse_boards(kSeventeen, "17 clues");
+  for (sudoku::Board& board : boards) board.solution = sudoku::solve(board.puzzle).value();
+  Random random(1);
+  std::vector<sudoku::Board> result;
   for (std::size_t k = 0; k < count; ++k) {
-    result.push_back(data::Symmetry::random(3, random).apply(boards[k % boards.size()]));
+    result.push_back(sudoku::Symmetry::random(3, random).apply(boards[k % boards.size()]));
   }
   return result;
 }
 
 // Near-certain clues, uniform blanks.
-std::vector<decode::Beliefs> beliefs_of(const std::vector<data::Board>& boards, std::size_t side) {
+std::vector<decode::Beliefs> beliefs_of(const std::vector<sudoku::Board>& boards, std::size_t side) {
   std::vector<decode::Beliefs> all;
-  for (const data::Board& board : boards) {
+  for (const sudoku::Board& board : boards) {
     decode::Beliefs beliefs(side * side * side, 1.0 / static_cast<double>(side));
     for (std::size_t i = 0; i < board.puzzle.size(); ++i) {
       if (!board.puzzle[i]) continue;
@@ -77,7 +77,7 @@ std::vector<decode::Beliefs> beliefs_of(const std::vector<data::Board>& boards, 
   return all;
 }
 
-void require_right(const compile::ConstraintProgram& program, const std::vector<data::Board>& boards,
+void require_right(const compile::ConstraintProgram& program, const std::vector<sudoku::Board>& boards,
                    const std::vector<decode::Decoded>& decoded) {
   for (std::size_t k = 0; k < boards.size(); ++k) {
     bool right = decoded[k].status == decode::Status::kOptimal;
@@ -86,7 +86,8 @@ void require_right(const compile::ConstraintProgram& program, const std::vector<
     }
     right = right && compile::violated_groups(program, decoded[k].models[0].assignment).empty();
     if (!right)
-      throw std::runtime_error("bench decode: a board was not solved: " + data::grid_text(boards[k].puzzle));
+      throw std::runtime_error("bench decode: a board was not solved: " +
+                               sudoku::grid_text(boards[k].puzzle));
   }
 }
 
@@ -134,7 +135,7 @@ double boards_a_second(const decode::Decoder& decoder, const std::vector<decode:
   return static_cast<double>(beliefs.size()) / seconds;
 }
 
-std::string clue_constraints(const data::Grid& puzzle, const std::string& guard) {
+std::string clue_constraints(const sudoku::Grid& puzzle, const std::string& guard) {
   std::ostringstream text;
   for (std::size_t i = 0; i < puzzle.size(); ++i) {
     if (puzzle[i]) {
@@ -157,7 +158,7 @@ Json ask_clingo(const std::string& clingo, const std::string& input, const char*
 
 // clingo with hard clues: one process a board, and all boards in one grounding (one answer set a board).
 void add_clingo_rows(const std::string& clingo, const std::string& program,
-                     const std::vector<data::Board>& boards, double ours, Json& rows) {
+                     const std::vector<sudoku::Board>& boards, double ours, Json& rows) {
   double each = 0;
   for (int k = 0; k < kClingoRuns; ++k) {
     const std::string input = program + clue_constraints(boards[static_cast<std::size_t>(k)].puzzle, "");
@@ -196,7 +197,7 @@ Json bench_decode(const BenchOptions&) {
   Json rows = Json::array();
   bool all_certified = true;
 
-  const std::vector<data::Board> easy = data::generate(data::GenerateOptions{}, 0, kBoards, 2);
+  const std::vector<sudoku::Board> easy = sudoku::generate(sudoku::GenerateOptions{}, 0, kBoards, 2);
   const std::vector<decode::Beliefs> easy_beliefs = beliefs_of(easy, 9);
   const auto easy_decoded = decoder.decode_batch(easy_beliefs, {}, 1);
   require_right(nine, easy, easy_decoded);
@@ -209,7 +210,7 @@ Json bench_decode(const BenchOptions&) {
   rows.push_back(bench_row("9x9, 36 clues, two cores (wall time)", two, "/s"));
   if (!clingo.empty()) add_clingo_rows(clingo, read_file(file), easy, 1 / one, rows);
 
-  const std::vector<data::Board> hard = seventeen_clues(kBoards);
+  const std::vector<sudoku::Board> hard = seventeen_clues(kBoards);
   const std::vector<decode::Beliefs> hard_beliefs = beliefs_of(hard, 9);
   const auto hard_decoded = decoder.decode_batch(hard_beliefs, {}, 1);
   require_right(nine, hard, hard_decoded);
@@ -222,10 +223,10 @@ Json bench_decode(const BenchOptions&) {
   large_options.constants = {{"b", "4"}};
   const compile::ConstraintProgram sixteen = compile::compile_files({file}, large_options).program;
   const decode::Decoder large(sixteen);
-  data::GenerateOptions large_boards;
+  sudoku::GenerateOptions large_boards;
   large_boards.box = 4;
   large_boards.min_clues = large_boards.max_clues = 102;  // 40 % of 256
-  const std::vector<data::Board> boards = data::generate(large_boards, 0, kLargeBoards, 2);
+  const std::vector<sudoku::Board> boards = sudoku::generate(large_boards, 0, kLargeBoards, 2);
   const std::vector<decode::Beliefs> large_beliefs = beliefs_of(boards, 16);
   std::vector<decode::Decoded> large_decoded;
   std::vector<double> seconds;

@@ -8,13 +8,13 @@
 #include <algorithm>
 
 #include "cli/bench.h"
-#include "data/board_image.h"
-#include "data/mnist.h"
-#include "data/render.h"
-#include "data/sudoku.h"
+#include "datasets/mnist.h"
 #include "eval/board_solver.h"
 #include "eval/trained.h"
+#include "sudoku/board.h"
+#include "sudoku/render.h"
 #include "train/task.h"
+#include "vision/board_image.h"
 
 namespace as2::cli {
 namespace {
@@ -30,41 +30,41 @@ struct Corrections {
 };
 
 // Another digit at one of the clues, such that no board has these clues. Empty where chance finds none.
-data::Grid forge(const data::Grid& puzzle, data::Random& random) {
+sudoku::Grid forge(const sudoku::Grid& puzzle, Random& random) {
   for (int attempt = 0; attempt < 100; ++attempt) {
-    data::Grid forged = puzzle;
+    sudoku::Grid forged = puzzle;
     const std::uint32_t cell = random.below(81);
     const auto digit = static_cast<std::uint8_t>(random.between(1, 9));
     if (puzzle[cell] == 0 || puzzle[cell] == digit) continue;
     forged[cell] = digit;
-    if (!data::solve(forged)) return forged;
+    if (!sudoku::solve(forged)) return forged;
   }
   return {};
 }
 
-std::vector<double> corrections(eval::BoardSolver& solver, const std::vector<data::Grid>& puzzles,
-                                const data::Digits& digits, std::uint64_t seed) {
-  const auto by_label = data::indices_by_label(digits);
-  data::Random random(seed);
-  std::vector<data::BoardReading> readings;
-  for (const data::Grid& puzzle : puzzles)
-    readings.push_back(
-        data::read_board(data::render_board(data::choose_images(puzzle, by_label, random), digits), "board"));
+std::vector<double> corrections(eval::BoardSolver& solver, const std::vector<sudoku::Grid>& puzzles,
+                                const datasets::Digits& digits, std::uint64_t seed) {
+  const auto by_label = datasets::indices_by_label(digits);
+  Random random(seed);
+  std::vector<vision::BoardReading> readings;
+  for (const sudoku::Grid& puzzle : puzzles)
+    readings.push_back(vision::read_board(
+        sudoku::render_board(sudoku::choose_images(puzzle, by_label, random), digits), "board"));
   std::vector<double> nats;
   for (const eval::BoardAnswer& answer : solver.solve(readings)) nats.push_back(answer.correction);
   return nats;
 }
 
-Corrections measure(eval::BoardSolver& solver, const data::Digits& digits, std::uint64_t seed) {
-  data::GenerateOptions options;
+Corrections measure(eval::BoardSolver& solver, const datasets::Digits& digits, std::uint64_t seed) {
+  sudoku::GenerateOptions options;
   options.min_clues = 24;
   options.max_clues = 45;
   options.seed = seed;
-  std::vector<data::Grid> honest, forged;
-  data::Random random(seed, 1);
-  for (const data::Board& board : data::generate(options, 0, kBoards)) {
+  std::vector<sudoku::Grid> honest, forged;
+  Random random(seed, 1);
+  for (const sudoku::Board& board : sudoku::generate(options, 0, kBoards)) {
     honest.push_back(board.puzzle);
-    if (data::Grid other = forge(board.puzzle, random); !other.empty()) forged.push_back(std::move(other));
+    if (sudoku::Grid other = forge(board.puzzle, random); !other.empty()) forged.push_back(std::move(other));
   }
   return {corrections(solver, honest, digits, seed), corrections(solver, forged, digits, seed + 1)};
 }
@@ -98,12 +98,12 @@ double chosen_threshold(const Corrections& of) {
 }  // namespace
 
 Json bench_misreading(const BenchOptions&) {
-  const data::Mnist mnist = data::load_mnist();
-  data::Digits held;
+  const datasets::Mnist mnist = datasets::load_mnist();
+  datasets::Digits held;
   const std::size_t first = mnist.train.size() - kHeldOut;
   held.labels.assign(mnist.train.labels.begin() + static_cast<std::ptrdiff_t>(first),
                      mnist.train.labels.end());
-  held.pixels.assign(mnist.train.image(first), mnist.train.image(first) + kHeldOut * data::kDigitPixels);
+  held.pixels.assign(mnist.train.image(first), mnist.train.image(first) + kHeldOut * datasets::kDigitPixels);
   eval::BoardSolver solver(eval::default_model("sudoku"), 3, /*with_reasoner=*/false);
   const Corrections choice = measure(solver, held, 2024), report = measure(solver, mnist.test, 4048);
   const double chosen = chosen_threshold(choice);

@@ -6,12 +6,12 @@
 #include <stdexcept>
 
 #include "cli/bench.h"
-#include "data/board_image.h"
-#include "data/mnist.h"
-#include "data/render.h"
-#include "data/sudoku.h"
+#include "datasets/mnist.h"
 #include "eval/board_solver.h"
 #include "eval/trained.h"
+#include "sudoku/board.h"
+#include "sudoku/render.h"
+#include "vision/board_image.h"
 
 namespace as2::cli {
 namespace {
@@ -22,32 +22,33 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kBoards = 100;
 constexpr double kAskedSeconds = 1;  // from process start to answer
 
-std::vector<data::Board> puzzles() {
-  data::GenerateOptions options;
+std::vector<sudoku::Board> puzzles() {
+  sudoku::GenerateOptions options;
   options.seed = 1;
-  return data::generate(options, 0, kBoards);
+  return sudoku::generate(options, 0, kBoards);
 }
 
 }  // namespace
 
 Json bench_solve(const BenchOptions&) {
   const fs::path weights = eval::default_model("sudoku");
-  const data::Mnist mnist = data::load_mnist();
-  const auto by_label = data::indices_by_label(mnist.test);
+  const datasets::Mnist mnist = datasets::load_mnist();
+  const auto by_label = datasets::indices_by_label(mnist.test);
   const auto boards = puzzles();
-  data::Random random(1);
-  std::vector<data::Image> pictures;
-  for (const data::Board& board : boards)
-    pictures.push_back(data::render_board(data::choose_images(board.puzzle, by_label, random), mnist.test));
+  Random random(1);
+  std::vector<formats::Image> pictures;
+  for (const sudoku::Board& board : boards)
+    pictures.push_back(
+        sudoku::render_board(sudoku::choose_images(board.puzzle, by_label, random), mnist.test));
 
   eval::BoardSolver solver(weights, 3);
-  std::vector<data::BoardReading> readings(kBoards);
+  std::vector<vision::BoardReading> readings(kBoards);
   const double reading = best_seconds(
       [&] {
         at::parallel_for(0, kBoards, 1, [&](std::int64_t begin, std::int64_t end) {
           for (std::int64_t n = begin; n < end; ++n) {
             const auto k = static_cast<std::size_t>(n);
-            readings[k] = data::read_board(pictures[k], "board");
+            readings[k] = vision::read_board(pictures[k], "board");
           }
         });
       },
@@ -70,7 +71,7 @@ Json bench_solve(const BenchOptions&) {
   total += reading;
 
   const fs::path picture = fs::temp_directory_path() / ("as2-bench-" + std::to_string(getpid()) + ".png");
-  data::write_png(picture.string(), pictures[0]);
+  formats::write_png(picture.string(), pictures[0]);
   const std::string command = "'" + fs::read_symlink("/proc/self/exe").string() + "' solve '" +
                               picture.string() + "' --json >/dev/null";
   const double first = best_seconds(

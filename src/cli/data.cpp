@@ -11,12 +11,12 @@
 #include "as2/error.h"
 #include "cli/progress.h"
 #include "cli/verbs.h"
-#include "data/addition.h"
-#include "data/board_list.h"
-#include "data/mnist.h"
-#include "data/render.h"
-#include "data/sudoku.h"
+#include "datasets/addition.h"
+#include "datasets/mnist.h"
 #include "files.h"
+#include "sudoku/board.h"
+#include "sudoku/board_list.h"
+#include "sudoku/render.h"
 
 namespace as2::cli {
 namespace {
@@ -66,20 +66,20 @@ struct MnistArguments {
   void declare(CLI::App& command) {
     command.add_option("--dir", dir, "Folder with MNIST's idx files; else $AS2_DATA, then the cache");
   }
-  data::MnistFiles find(const Common& common, bool fetch = true) const {
-    return data::find_mnist({dir, fetch, [&](const std::string& text) { common.tell(text); }});
+  datasets::MnistFiles find(const Common& common, bool fetch = true) const {
+    return datasets::find_mnist({dir, fetch, [&](const std::string& text) { common.tell(text); }});
   }
 };
 
-void declare_split(CLI::App& command, data::Split& split) {
+void declare_split(CLI::App& command, datasets::Split& split) {
   command.add_option("--split", split, "Digits to use: train or test")
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, data::Split>{{"train", data::Split::kTrain}, {"test", data::Split::kTest}}))
+      ->transform(CLI::CheckedTransformer(std::map<std::string, datasets::Split>{
+          {"train", datasets::Split::kTrain}, {"test", datasets::Split::kTest}}))
       ->required();
 }
 
-std::string name_of(data::Split split) {
-  return split == data::Split::kTrain ? "train" : "test";
+std::string name_of(datasets::Split split) {
+  return split == datasets::Split::kTrain ? "train" : "test";
 }
 
 Action declare_mnist(CLI::App& command) {
@@ -93,8 +93,8 @@ Action declare_mnist(CLI::App& command) {
   command.add_flag("--offline", options->offline, "Only look and check, never fetch");
   command.footer("Fetched files go to --dir if given, else to the cache.");
   return [options] {
-    const data::MnistFiles files = options->mnist.find(*options, !options->offline);
-    const data::Mnist mnist = data::read_mnist(files);
+    const datasets::MnistFiles files = options->mnist.find(*options, !options->offline);
+    const datasets::Mnist mnist = datasets::read_mnist(files);
     if (!options->json) {
       std::cout << files.folder << ": MNIST, " << mnist.train.size() << " train and " << mnist.test.size()
                 << " test digits, checksums right\n";
@@ -109,7 +109,7 @@ Action declare_mnist(CLI::App& command) {
 }
 
 // `36` or `17-45`.
-void parse_clues(const std::string& text, data::GenerateOptions& options) {
+void parse_clues(const std::string& text, sudoku::GenerateOptions& options) {
   const std::size_t dash = text.find('-');
   const std::string low = text.substr(0, dash),
                     high = dash == std::string::npos ? low : text.substr(dash + 1);
@@ -123,7 +123,7 @@ void parse_clues(const std::string& text, data::GenerateOptions& options) {
 
 Action declare_sudoku(CLI::App& command) {
   struct Options : Common {
-    data::GenerateOptions generate;
+    sudoku::GenerateOptions generate;
     std::size_t count = 1000;
     std::string clues = "36";
     int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
@@ -158,9 +158,9 @@ Action declare_sudoku(CLI::App& command) {
     std::map<int, int> clues;
     for (std::size_t first = 0; first < options->count;) {
       const std::size_t chunk = std::min<std::size_t>(options->count - first, 256 * options->threads);
-      const auto boards = data::generate(options->generate, first, chunk, options->threads);
-      for (const data::Board& board : boards) ++clues[data::clue_count(board.puzzle)];
-      text += data::format_boards(boards);
+      const auto boards = sudoku::generate(options->generate, first, chunk, options->threads);
+      for (const sudoku::Board& board : boards) ++clues[sudoku::clue_count(board.puzzle)];
+      text += sudoku::format_boards(boards);
       first += chunk;
       progress.advance(static_cast<std::int64_t>(chunk));
     }
@@ -181,7 +181,7 @@ Action declare_render(CLI::App& command) {
   struct Options : Common {
     MnistArguments mnist;
     std::string boards;
-    data::Split split = data::Split::kTest;
+    datasets::Split split = datasets::Split::kTest;
     std::uint64_t seed = 0;
   };
   auto options = std::make_shared<Options>();
@@ -195,11 +195,11 @@ Action declare_render(CLI::App& command) {
       "A 9x9 board is 252x252 gray pixels: one 28x28 MNIST digit a clue, blank cells black, no lines.\n"
       "labels.jsonl has a line a board; `images` holds the index of the digit in each cell, -1 for blanks.");
   return [options] {
-    const auto boards = data::read_boards(options->boards);
-    const data::Mnist mnist = data::read_mnist(options->mnist.find(*options));
+    const auto boards = sudoku::read_boards(options->boards);
+    const datasets::Mnist mnist = datasets::read_mnist(options->mnist.find(*options));
     Progress progress("boards", static_cast<std::int64_t>(boards.size()), options->quiet);
-    data::render_boards(boards, mnist, options->split, options->seed, options->out,
-                        [&] { progress.advance(); });
+    sudoku::render_boards(boards, mnist, options->split, options->seed, options->out,
+                          [&] { progress.advance(); });
     return options->finish({{"out", options->out},
                             {"count", boards.size()},
                             {"split", name_of(options->split)},
@@ -213,7 +213,7 @@ Action declare_addition(CLI::App& command) {
     MnistArguments mnist;
     int addends = 2;
     std::size_t count = 30000;
-    data::Split split = data::Split::kTrain;
+    datasets::Split split = datasets::Split::kTrain;
     std::uint64_t seed = 0;
   };
   auto options = std::make_shared<Options>();
@@ -231,10 +231,10 @@ Action declare_addition(CLI::App& command) {
       "A line is the MNIST indices, then the sum; each index occurs at most once a pass over the split.");
   return [options] {
     options->check();
-    const data::Mnist mnist = data::read_mnist(options->mnist.find(*options));
-    const auto addition =
-        data::generate_addition(mnist.of(options->split), options->addends, options->count, options->seed);
-    options->write(data::format_addition(addition));
+    const datasets::Mnist mnist = datasets::read_mnist(options->mnist.find(*options));
+    const auto addition = datasets::generate_addition(mnist.of(options->split), options->addends,
+                                                      options->count, options->seed);
+    options->write(datasets::format_addition(addition));
     return options->finish(
         {{"out", options->out},
          {"count", addition.size()},

@@ -13,13 +13,13 @@
 #include "as2/verifier.h"
 #include "cli/board_text.h"
 #include "cli/verbs.h"
-#include "data/board_image.h"
-#include "data/mnist.h"
-#include "data/render.h"
-#include "data/sudoku.h"
+#include "datasets/mnist.h"
 #include "eval/board_solver.h"
 #include "eval/evaluate.h"
 #include "eval/trained.h"
+#include "sudoku/board.h"
+#include "sudoku/render.h"
+#include "vision/board_image.h"
 
 namespace as2::cli {
 namespace {
@@ -60,9 +60,9 @@ struct Arguments {
 
 struct Shown {
   std::size_t number = 0;  // in the seed's list, from 1
-  data::Board board;
-  data::Image picture;
-  data::BoardReading reading;
+  sudoku::Board board;
+  formats::Image picture;
+  vision::BoardReading reading;
   BoardAnswer answer;
   bool misread = false;
   std::optional<bool> valid;  // by clingo
@@ -101,24 +101,25 @@ class Demo {
 
   // The first two boards of the seed's list, and the first on which perception misread a digit.
   void choose_boards() {
-    const data::Mnist mnist = data::load_mnist(
+    const datasets::Mnist mnist = datasets::load_mnist(
         {arguments_.data_dir, arguments_.data_dir.empty(), [&](const std::string& text) { tell(text); }});
-    const auto by_label = data::indices_by_label(mnist.test);
-    data::GenerateOptions options;
+    const auto by_label = datasets::indices_by_label(mnist.test);
+    sudoku::GenerateOptions options;
     options.min_clues = options.max_clues = kShownClues;
     options.seed = kSeed;
-    data::Random random(kSeed);
+    Random random(kSeed);
     bool found = false;
     for (std::size_t first = 0; first < kSearched && !found; first += kAtOnce) {
       std::vector<Shown> boards(kAtOnce);
-      std::vector<data::BoardReading> readings;
-      const auto generated = data::generate(options, first, kAtOnce);
+      std::vector<vision::BoardReading> readings;
+      const auto generated = sudoku::generate(options, first, kAtOnce);
       for (std::size_t k = 0; k < kAtOnce; ++k) {
         boards[k].number = first + k + 1;
         boards[k].board = generated[k];
         boards[k].picture =
-            data::render_board(data::choose_images(generated[k].puzzle, by_label, random), mnist.test);
-        boards[k].reading = data::read_board(boards[k].picture, "board " + std::to_string(boards[k].number));
+            sudoku::render_board(sudoku::choose_images(generated[k].puzzle, by_label, random), mnist.test);
+        boards[k].reading =
+            vision::read_board(boards[k].picture, "board " + std::to_string(boards[k].number));
         readings.push_back(boards[k].reading);
       }
       const auto answers = solver_.solve(readings);
@@ -169,7 +170,7 @@ class Demo {
     for (const Shown& shown : shown_) {
       std::printf("\nBoard %zu%s\n", shown.number,
                   shown.misread ? ", the first of the list on which perception misreads a digit" : "");
-      std::cout << data::terminal_picture(shown.picture, 81, colour)
+      std::cout << formats::terminal_picture(shown.picture, 81, colour)
                 << board_text(solver_, shown.answer, {0.9, false, colour});
       std::cout << "  " << (is_right(shown) ? "right: every cell as in the puzzle's solution" : "WRONG")
                 << "; clingo: "
@@ -184,25 +185,25 @@ class Demo {
   void draw_picture() {
     constexpr int kGap = 12, kScale = 2;
     const int side = shown_.front().picture.width * kScale;
-    data::Image sheet(2 * side + 3 * kGap, static_cast<int>(shown_.size()) * (side + kGap) + kGap, 90);
+    formats::Image sheet(2 * side + 3 * kGap, static_cast<int>(shown_.size()) * (side + kGap) + kGap, 90);
     for (std::size_t k = 0; k < shown_.size(); ++k) {
       const Shown& shown = shown_[k];
       const int y = kGap + static_cast<int>(k) * (side + kGap);
-      data::Image answer = data::draw_answer(shown.picture, shown.reading, solver_.digits(shown.answer));
-      answer = data::resize(answer, side, side);
+      formats::Image answer = vision::draw_answer(shown.picture, shown.reading, solver_.digits(shown.answer));
+      answer = formats::resize(answer, side, side);
       for (const decode::Change& change : shown.answer.explanation.changed) {
-        const data::CellPlace& cell = shown.reading.places[static_cast<std::size_t>(change.position)];
+        const vision::CellPlace& cell = shown.reading.places[static_cast<std::size_t>(change.position)];
         const double x0 = cell.x * kScale + 2, y0 = cell.y * kScale + 2, x1 = x0 + cell.width * kScale - 4,
                      y1 = y0 + cell.height * kScale - 4;
-        data::draw_line(answer, x0, y0, x1, y0, 2, 255);
-        data::draw_line(answer, x0, y1, x1, y1, 2, 255);
-        data::draw_line(answer, x0, y0, x0, y1, 2, 255);
-        data::draw_line(answer, x1, y0, x1, y1, 2, 255);
+        formats::draw_line(answer, x0, y0, x1, y0, 2, 255);
+        formats::draw_line(answer, x0, y1, x1, y1, 2, 255);
+        formats::draw_line(answer, x0, y0, x0, y1, 2, 255);
+        formats::draw_line(answer, x1, y0, x1, y1, 2, 255);
       }
-      data::paste(sheet, data::resize(shown.picture, side, side), kGap, y);
-      data::paste(sheet, answer, side + 2 * kGap, y);
+      formats::paste(sheet, formats::resize(shown.picture, side, side), kGap, y);
+      formats::paste(sheet, answer, side + 2 * kGap, y);
     }
-    data::write_png(arguments_.out, sheet);
+    formats::write_png(arguments_.out, sheet);
     document_["picture"] = arguments_.out;
     if (!arguments_.json)
       std::printf("\n%s: these boards and their answers; clues the rules corrected are framed\n\n",

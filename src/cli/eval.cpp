@@ -9,9 +9,9 @@
 #include "as2/error.h"
 #include "cli/device.h"
 #include "cli/verbs.h"
-#include "data/board_list.h"
 #include "eval/evaluate.h"
 #include "eval/trained.h"
+#include "sudoku/board_list.h"
 
 namespace as2::cli {
 namespace {
@@ -40,21 +40,21 @@ std::pair<int, int> parse_range(const std::string& text) {
 }
 
 train::Instances listed_boards(const EvalArguments& a, const train::Task& task) {
-  std::vector<data::Board> boards = data::read_boards(a.boards), chosen;
+  std::vector<sudoku::Board> boards = sudoku::read_boards(a.boards), chosen;
   std::pair<int, int> range{0, 256};
   if (!a.clues.empty()) range = parse_range(a.clues);
-  for (data::Board& board : boards) {
-    const int clues = data::clue_count(board.puzzle);
+  for (sudoku::Board& board : boards) {
+    const int clues = sudoku::clue_count(board.puzzle);
     if (clues < range.first || clues > range.second) continue;
     if (a.count > 0 && static_cast<std::int64_t>(chosen.size()) >= a.count) break;
     if (board.solution.empty()) {
-      if (const int solutions = data::count_solutions(board.puzzle); solutions != 1)
+      if (const int solutions = sudoku::count_solutions(board.puzzle); solutions != 1)
         throw InputError(
             {a.boards},
             std::string(solutions == 0 ? "a board has no solution: " : "a board has several solutions: ") +
-                data::grid_text(board.puzzle),
+                sudoku::grid_text(board.puzzle),
             {"leave it out, or write the solution that counts behind it, after a comma"});
-      board.solution = *data::solve(board.puzzle);
+      board.solution = *sudoku::solve(board.puzzle);
     }
     chosen.push_back(std::move(board));
   }

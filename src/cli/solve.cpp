@@ -11,8 +11,8 @@
 #include "as2/error.h"
 #include "cli/board_text.h"
 #include "cli/verbs.h"
-#include "data/image.h"
 #include "eval/trained.h"
+#include "formats/image.h"
 
 namespace as2::cli {
 namespace {
@@ -32,18 +32,18 @@ struct Arguments {
 };
 
 struct Picture {
-  data::Image image;
-  data::BoardReading reading;
-  data::DebugPictures debug;
+  formats::Image image;
+  vision::BoardReading reading;
+  vision::DebugPictures debug;
   std::string error;
 };
 
 Picture read_picture(const std::string& path, const Arguments& arguments) {
   Picture picture;
   try {
-    picture.image = data::read_image(path);
-    picture.reading = data::read_board(picture.image, path, arguments.box,
-                                       arguments.debug_dir.empty() ? nullptr : &picture.debug);
+    picture.image = formats::read_image(path);
+    picture.reading = vision::read_board(picture.image, path, arguments.box,
+                                         arguments.debug_dir.empty() ? nullptr : &picture.debug);
   } catch (const InputError& error) {
     picture.error = error.what();
   }
@@ -72,7 +72,7 @@ void write_debug(const std::string& image, const Picture& picture, const Argumen
   fs::create_directories(arguments.debug_dir);
   const std::string stem = fs::path(image).stem().string();
   for (const auto& [step, shown] : picture.debug)
-    data::write_png((fs::path(arguments.debug_dir) / (stem + "-" + step + ".png")).string(), shown);
+    formats::write_png((fs::path(arguments.debug_dir) / (stem + "-" + step + ".png")).string(), shown);
 }
 
 class Solving {
@@ -106,7 +106,7 @@ class Solving {
                        }
                      });
     reading_seconds_ += std::chrono::duration<double>(Clock::now() - start).count();
-    std::vector<data::BoardReading> boards;
+    std::vector<vision::BoardReading> boards;
     for (const Picture& picture : pictures) {
       if (picture.error.empty()) boards.push_back(picture.reading);
     }
@@ -131,8 +131,8 @@ class Solving {
       return;
     }
     if (!arguments_.out.empty()) {
-      data::write_png(drawn_path(image, arguments_).string(),
-                      data::draw_answer(picture.image, picture.reading, solver_.digits(answer)));
+      formats::write_png(drawn_path(image, arguments_).string(),
+                         vision::draw_answer(picture.image, picture.reading, solver_.digits(answer)));
     }
     if (arguments_.json) {
       print(image, json);

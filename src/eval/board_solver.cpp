@@ -6,7 +6,7 @@
 #include <chrono>
 #include <cmath>
 
-#include "data/mnist.h"
+#include "datasets/mnist.h"
 #include "eval/trained.h"
 
 namespace as2::eval {
@@ -64,7 +64,7 @@ BoardSolver::BoardSolver(const std::filesystem::path& weights, int box, bool wit
   class_of_ = torch::tensor(class_of);
 }
 
-std::vector<BoardAnswer> BoardSolver::solve(const std::vector<data::BoardReading>& boards,
+std::vector<BoardAnswer> BoardSolver::solve(const std::vector<vision::BoardReading>& boards,
                                             SolveTimes* times) {
   std::vector<BoardAnswer> answers;
   for (std::size_t first = 0; first < boards.size(); first += kAtOnce) {
@@ -76,7 +76,7 @@ std::vector<BoardAnswer> BoardSolver::solve(const std::vector<data::BoardReading
   return answers;
 }
 
-std::vector<BoardAnswer> BoardSolver::solve_together(const std::vector<data::BoardReading>& boards,
+std::vector<BoardAnswer> BoardSolver::solve_together(const std::vector<vision::BoardReading>& boards,
                                                      SolveTimes* times) {
   const torch::NoGradGuard no_grad;
   std::vector<BoardAnswer> answers(boards.size());
@@ -99,7 +99,7 @@ std::vector<BoardAnswer> BoardSolver::solve_together(const std::vector<data::Boa
   return answers;
 }
 
-void BoardSolver::look(const std::vector<data::BoardReading>& boards, std::vector<BoardAnswer>& answers) {
+void BoardSolver::look(const std::vector<vision::BoardReading>& boards, std::vector<BoardAnswer>& answers) {
   const std::size_t stride = static_cast<std::size_t>(program_.max_symbols());
   std::int64_t pictures = 0;
   for (std::size_t n = 0; n < boards.size(); ++n) {
@@ -110,11 +110,11 @@ void BoardSolver::look(const std::vector<data::BoardReading>& boards, std::vecto
     }
     pictures += static_cast<std::int64_t>(answers[n].clues.size());
   }
-  torch::Tensor pixels = torch::empty({pictures, data::kDigitSide, data::kDigitSide}, torch::kUInt8);
+  torch::Tensor pixels = torch::empty({pictures, datasets::kDigitSide, datasets::kDigitSide}, torch::kUInt8);
   std::uint8_t* pixel = pixels.data_ptr<std::uint8_t>();
   for (std::size_t n = 0; n < boards.size(); ++n) {
     for (const int clue : answers[n].clues) {
-      const data::Image& cell = boards[n].cells[static_cast<std::size_t>(clue)];
+      const formats::Image& cell = boards[n].cells[static_cast<std::size_t>(clue)];
       pixel = std::copy(cell.pixels.begin(), cell.pixels.end(), pixel);
     }
   }
@@ -202,8 +202,8 @@ double BoardSolver::confidence(const BoardAnswer& answer, int position, int symb
   return belief(clue ? answer.beliefs : answer.reasoned, position, symbol);
 }
 
-data::Grid BoardSolver::digits(const BoardAnswer& answer) const {
-  data::Grid grid;
+sudoku::Grid BoardSolver::digits(const BoardAnswer& answer) const {
+  sudoku::Grid grid;
   for (std::size_t i = 0; i < program_.positions.size(); ++i) {
     grid.push_back(static_cast<std::uint8_t>(
         std::stoi(program_.positions[i].symbols[static_cast<std::size_t>(answer.assignment()[i])])));

@@ -15,9 +15,9 @@
 
 #include "as2/constraint_program.h"
 #include "as2/decoder.h"
-#include "data/board_image.h"
 #include "nn/model.h"
 #include "train/config.h"
+#include "vision/board_image.h"
 
 namespace as2::eval {
 
@@ -53,7 +53,8 @@ class BoardSolver {
   const compile::ConstraintProgram& program() const { return program_; }
   const train::ProgramConfig& program_config() const { return program_config_; }
   // Answers in order. Adds to `times` where given.
-  std::vector<BoardAnswer> solve(const std::vector<data::BoardReading>& boards, SolveTimes* times = nullptr);
+  std::vector<BoardAnswer> solve(const std::vector<vision::BoardReading>& boards,
+                                 SolveTimes* times = nullptr);
 
   // The groups that the clues as read cannot all satisfy; empty where nothing was changed.
   std::vector<int> conflict(const BoardAnswer& answer) const;
@@ -63,11 +64,11 @@ class BoardSolver {
   // How sure: perception of a clue's symbol, the reasoner of a blank's.
   double confidence(const BoardAnswer& answer, int position, int symbol) const;
   // The digits of the answer in reading order.
-  data::Grid digits(const BoardAnswer& answer) const;
+  sudoku::Grid digits(const BoardAnswer& answer) const;
 
  private:
-  std::vector<BoardAnswer> solve_together(const std::vector<data::BoardReading>& boards, SolveTimes* times);
-  void look(const std::vector<data::BoardReading>& boards, std::vector<BoardAnswer>& answers);
+  std::vector<BoardAnswer> solve_together(const std::vector<vision::BoardReading>& boards, SolveTimes* times);
+  void look(const std::vector<vision::BoardReading>& boards, std::vector<BoardAnswer>& answers);
   void reason(std::vector<BoardAnswer>& answers);
   void decode(BoardAnswer& answer) const;
 

@@ -13,43 +13,43 @@ using nlohmann::json;
 
 constexpr int kCardVersion = 1;
 
-data::Dtype dtype_of(torch::ScalarType type) {
+formats::Dtype dtype_of(torch::ScalarType type) {
   switch (type) {
     case torch::kBool:
-      return data::Dtype::kBool;
+      return formats::Dtype::kBool;
     case torch::kUInt8:
-      return data::Dtype::kU8;
+      return formats::Dtype::kU8;
     case torch::kInt64:
-      return data::Dtype::kI64;
+      return formats::Dtype::kI64;
     case torch::kFloat16:
-      return data::Dtype::kF16;
+      return formats::Dtype::kF16;
     case torch::kBFloat16:
-      return data::Dtype::kBF16;
+      return formats::Dtype::kBF16;
     case torch::kFloat32:
-      return data::Dtype::kF32;
+      return formats::Dtype::kF32;
     case torch::kFloat64:
-      return data::Dtype::kF64;
+      return formats::Dtype::kF64;
     default:
       break;
   }
   AS2_REQUIRE(false, "safetensors has no such dtype");
 }
 
-torch::ScalarType dtype_of(data::Dtype dtype) {
+torch::ScalarType dtype_of(formats::Dtype dtype) {
   switch (dtype) {
-    case data::Dtype::kBool:
+    case formats::Dtype::kBool:
       return torch::kBool;
-    case data::Dtype::kU8:
+    case formats::Dtype::kU8:
       return torch::kUInt8;
-    case data::Dtype::kI64:
+    case formats::Dtype::kI64:
       return torch::kInt64;
-    case data::Dtype::kF16:
+    case formats::Dtype::kF16:
       return torch::kFloat16;
-    case data::Dtype::kBF16:
+    case formats::Dtype::kBF16:
       return torch::kBFloat16;
-    case data::Dtype::kF32:
+    case formats::Dtype::kF32:
       return torch::kFloat32;
-    case data::Dtype::kF64:
+    case formats::Dtype::kF64:
       return torch::kFloat64;
   }
   AS2_REQUIRE(false, "unknown dtype");
@@ -170,7 +170,7 @@ json read_card(const std::filesystem::path& weights) {
 
 void save_model(const std::filesystem::path& weights, const Model& model,
                 const compile::ConstraintProgram& program, const SaveOptions& options) {
-  data::SafeTensorFile file;
+  formats::SafeTensorFile file;
   file.tensors = pack_module(model, "", options.bfloat16);
   file.metadata["format"] = "pt";
 
@@ -178,13 +178,13 @@ void save_model(const std::filesystem::path& weights, const Model& model,
   card["version"] = kCardVersion;
   card["model"] = to_json(model.options());
   card["program"] = program_json(program);
-  data::write_safetensors(weights, file);
+  formats::write_safetensors(weights, file);
   write_file(card_path(weights), card.dump(1) + "\n");
 }
 
 std::shared_ptr<Model> load_model(const std::filesystem::path& weights,
                                   const compile::ConstraintProgram& program) {
-  const auto file = data::read_safetensors(weights);
+  const auto file = formats::read_safetensors(weights);
   const auto card = read_card(weights);
   const auto options = model_options(
       card["model"], [&](const std::string&) { return SourceLocation{card_path(weights).string()}; });
@@ -195,24 +195,24 @@ std::shared_ptr<Model> load_model(const std::filesystem::path& weights,
   return model;
 }
 
-data::SafeTensor pack(const std::string& name, const torch::Tensor& tensor) {
+formats::SafeTensor pack(const std::string& name, const torch::Tensor& tensor) {
   const auto value = tensor.detach().to(torch::kCPU).contiguous();
-  data::SafeTensor packed{name, dtype_of(value.scalar_type()), value.sizes().vec(), {}};
+  formats::SafeTensor packed{name, dtype_of(value.scalar_type()), value.sizes().vec(), {}};
   packed.data.resize(value.nbytes());
   if (value.nbytes() > 0) std::memcpy(packed.data.data(), value.data_ptr(), value.nbytes());
   return packed;
 }
 
-torch::Tensor unpack(const data::SafeTensor& packed) {
+torch::Tensor unpack(const formats::SafeTensor& packed) {
   auto tensor = torch::empty(packed.shape, dtype_of(packed.dtype));
   AS2_REQUIRE(tensor.nbytes() == packed.data.size(), "a tensor's bytes must match its shape");
   if (!packed.data.empty()) std::memcpy(tensor.data_ptr(), packed.data.data(), packed.data.size());
   return tensor;
 }
 
-std::vector<data::SafeTensor> pack_module(const torch::nn::Module& module, const std::string& prefix,
-                                          bool bfloat16) {
-  std::vector<data::SafeTensor> tensors;
+std::vector<formats::SafeTensor> pack_module(const torch::nn::Module& module, const std::string& prefix,
+                                             bool bfloat16) {
+  std::vector<formats::SafeTensor> tensors;
   for (const auto& item : module.named_parameters()) {
     const auto& value = item.value();
     tensors.push_back(pack(prefix + item.key(), bfloat16 ? value.to(torch::kBFloat16) : value));
@@ -221,7 +221,7 @@ std::vector<data::SafeTensor> pack_module(const torch::nn::Module& module, const
   return tensors;
 }
 
-void unpack_module(torch::nn::Module& module, const data::SafeTensorFile& file,
+void unpack_module(torch::nn::Module& module, const formats::SafeTensorFile& file,
                    const std::filesystem::path& path, const std::string& prefix) {
   torch::NoGradGuard no_grad;
   std::set<std::string> known;

@@ -5,7 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "data/safetensors.h"
+#include "formats/safetensors.h"
 #include "nn/options.h"
 
 namespace as2::nn {
@@ -44,15 +44,15 @@ std::shared_ptr<Model> load_model(const std::filesystem::path& weights,
                                   const compile::ConstraintProgram& program);
 
 // A tensor as safetensors carries it, and back (CPU, own memory).
-data::SafeTensor pack(const std::string& name, const torch::Tensor& tensor);
-torch::Tensor unpack(const data::SafeTensor& packed);
+formats::SafeTensor pack(const std::string& name, const torch::Tensor& tensor);
+torch::Tensor unpack(const formats::SafeTensor& packed);
 
 // All parameters and buffers under their names, `prefix` before each; parameters in bfloat16 if asked.
-std::vector<data::SafeTensor> pack_module(const torch::nn::Module& module, const std::string& prefix = "",
-                                          bool bfloat16 = false);
+std::vector<formats::SafeTensor> pack_module(const torch::nn::Module& module, const std::string& prefix = "",
+                                             bool bfloat16 = false);
 // Fills the module from the file; a missing or unknown tensor under `prefix`, or a wrong shape, is an
 // InputError that names `path`.
-void unpack_module(torch::nn::Module& module, const data::SafeTensorFile& file,
+void unpack_module(torch::nn::Module& module, const formats::SafeTensorFile& file,
                    const std::filesystem::path& path, const std::string& prefix = "");
 
 }  // namespace as2::nn

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "as2/decoder.h"
-#include "data/random.h"
+#include "random.h"
 
 namespace as2::train {
 namespace {
@@ -15,8 +15,7 @@ namespace {
 constexpr std::int64_t kNodes = 1000;
 
 // The likeliest answer under random beliefs, or one that is nearly so; empty: the program has none.
-compile::Assignment random_answer(const decode::Decoder& decoder, std::size_t beliefs_size,
-                                  data::Random& random) {
+compile::Assignment random_answer(const decode::Decoder& decoder, std::size_t beliefs_size, Random& random) {
   decode::Beliefs beliefs(beliefs_size);
   for (double& belief : beliefs) belief = random.unit() + 1e-3;
   decode::DecodeOptions options;
@@ -30,7 +29,7 @@ compile::Assignment random_answer(const decode::Decoder& decoder, std::size_t be
 // which another answer differs.
 std::vector<int> unique_evidence(const decode::Decoder& decoder, const compile::Assignment& answer,
                                  std::vector<int> candidates, std::size_t wanted, std::size_t beliefs_size,
-                                 data::Random& random) {
+                                 Random& random) {
   random.shuffle(candidates.begin(), static_cast<std::uint32_t>(candidates.size()));
   std::vector<int> evidence(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(wanted));
   const decode::Beliefs uniform(beliefs_size, 1.0);
@@ -71,7 +70,7 @@ Instances sampled_answers(const compile::ConstraintProgram& program, const std::
   auto evidence = instances.evidence.accessor<bool, 2>();
   at::parallel_for(0, count, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t n = begin; n < end; ++n) {
-      data::Random random(seed, static_cast<std::uint64_t>(n));
+      Random random(seed, static_cast<std::uint64_t>(n));
       const compile::Assignment answer = random_answer(decoder, size, random);
       if (answer.empty()) throw InputError("the program has no answer set, so there is nothing to train on");
       for (std::int64_t i = 0; i < positions; ++i)

@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "as2/error.h"
-#include "data/random.h"
+#include "random.h"
 
 namespace as2::train {
 namespace {
@@ -11,8 +11,8 @@ namespace {
 namespace F = torch::nn::functional;
 
 std::uint64_t stream_of(std::int64_t epoch, std::int64_t index, std::uint64_t purpose) {
-  return data::scatter(data::scatter(static_cast<std::uint64_t>(epoch) * 8 + purpose) ^
-                       static_cast<std::uint64_t>(index));
+  return scatter(scatter(static_cast<std::uint64_t>(epoch) * 8 + purpose) ^
+                 static_cast<std::uint64_t>(index));
 }
 
 // Uniform numbers in 0 … 1 on the device, from the device's own generator seeded afresh.
@@ -35,7 +35,7 @@ torch::Tensor line_orders(int box) {
   std::vector<int> identity(box);
   std::iota(identity.begin(), identity.end(), 0);
   if (box > 3) {
-    data::Random random(0);
+    Random random(0);
     for (int n = 0; n < 4096; ++n) {
       std::vector<std::vector<int>> within(box, identity);
       std::vector<int> bands = identity;
@@ -139,7 +139,7 @@ const torch::Tensor& Batches::order(std::int64_t epoch) {
     std::vector<std::int64_t> order(static_cast<std::size_t>(size()));
     std::iota(order.begin(), order.end(), 0);
     if (options_.shuffle) {
-      data::Random random(options_.seed, stream_of(epoch, 0, 0));
+      Random random(options_.seed, stream_of(epoch, 0, 0));
       random.shuffle(order.begin(), static_cast<std::uint32_t>(order.size()));
     }
     const std::size_t needed = static_cast<std::size_t>(batches() * options_.batch);
@@ -169,7 +169,7 @@ Batch Batches::batch(std::int64_t epoch, std::int64_t index) {
 
 void Batches::apply_symmetry(Batch& batch, std::int64_t epoch, std::int64_t index) const {
   const std::int64_t side = options_.symmetry_box * options_.symmetry_box;
-  const std::uint64_t seed = data::scatter(options_.seed ^ stream_of(epoch, index, 1));
+  const std::uint64_t seed = scatter(options_.seed ^ stream_of(epoch, index, 1));
   const torch::Tensor numbers = own_rows(uniform({options_.batch, side + 3}, seed, device_));
   const auto orders = [&](std::int64_t column) {
     const std::int64_t count = line_orders_.size(0);
@@ -195,7 +195,7 @@ void Batches::add_pictures(Batch& batch, const torch::Tensor& rows, std::int64_t
       std::get<1>(here.to(torch::kUInt8).sort(/*stable=*/true, 1, /*descending=*/true)).narrow(1, 0, slots_);
   batch.slot_mask = here.gather(1, slots);
   batch.slot_positions = torch::where(batch.slot_mask, slots, torch::zeros_like(slots));
-  const std::uint64_t seed = data::scatter(options_.seed ^ stream_of(epoch, index, 2));
+  const std::uint64_t seed = scatter(options_.seed ^ stream_of(epoch, index, 2));
   const std::int64_t numbers_each = 1 + (options_.distortion > 0 ? kDistortionNoise : 0);
   const torch::Tensor numbers = own_rows(uniform({with_all, slots_, numbers_each}, seed, device_));
   torch::Tensor picture;

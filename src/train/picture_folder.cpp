@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include "as2/error.h"
-#include "data/image.h"
-#include "data/mnist.h"
+#include "datasets/mnist.h"
+#include "formats/image.h"
 
 namespace as2::train {
 namespace {
@@ -22,8 +22,9 @@ std::vector<fs::path> sorted_entries(const fs::path& folder) {
 }
 
 torch::Tensor read_picture(const fs::path& path) {
-  const data::Image image = data::resize(data::read_image(path.string()), data::kDigitSide, data::kDigitSide);
-  torch::Tensor grey = torch::empty({data::kDigitSide, data::kDigitSide}, torch::kUInt8);
+  const formats::Image image =
+      formats::resize(formats::read_image(path.string()), datasets::kDigitSide, datasets::kDigitSide);
+  torch::Tensor grey = torch::empty({datasets::kDigitSide, datasets::kDigitSide}, torch::kUInt8);
   std::copy(image.pixels.begin(), image.pixels.end(), grey.data_ptr<std::uint8_t>());
   return grey.to(torch::kFloat32).mean().item<float>() > 127.5F ? 255 - grey : grey;
 }

@@ -8,7 +8,7 @@
 
 #include "as2/compile.h"
 #include "as2/decoder.h"
-#include "data/mnist.h"
+#include "datasets/mnist.h"
 #include "files.h"
 #include "nn/model.h"
 #include "train/answers.h"
@@ -41,7 +41,7 @@ torch::Tensor matching(const compile::ConstraintProgram& program, const std::vec
   return mask;
 }
 
-std::pair<torch::Tensor, torch::Tensor> tensors_of(const data::Digits& digits) {
+std::pair<torch::Tensor, torch::Tensor> tensors_of(const datasets::Digits& digits) {
   const auto count = static_cast<std::int64_t>(digits.size());
   torch::Tensor pixels = torch::empty({count, 28, 28}, torch::kUInt8);
   std::copy(digits.pixels.begin(), digits.pixels.end(), pixels.data_ptr<std::uint8_t>());
@@ -81,11 +81,11 @@ void Task::load_pictures() {
     return;
   }
   for (int digit = 0; digit < 10; ++digit) classes_.push_back(std::to_string(digit));
-  data::MnistOptions options;
+  datasets::MnistOptions options;
   options.dir = options_.data_dir;
   options.fetch = options_.data_dir.empty();
   options.report = options_.report;
-  const data::Mnist mnist = data::load_mnist(options);
+  const datasets::Mnist mnist = datasets::load_mnist(options);
   const auto [pixels, labels] = tensors_of(mnist.train);
   const std::int64_t kept = pixels.size(0) - kValidationDigits;
   if (config_.data.source == "tuples" || config_.data.source == "images") {
@@ -173,7 +173,7 @@ void Task::hide_labels(Instances& instances) const {
   instances.labels = torch::where(labelled_, instances.labels, torch::full_like(instances.labels, -1));
 }
 
-Instances Task::of_boards(const std::vector<data::Board>& boards) const {
+Instances Task::of_boards(const std::vector<sudoku::Board>& boards) const {
   const auto count = static_cast<std::int64_t>(boards.size());
   const std::vector<int> cell_positions = evidence_positions();  // in order, as cells are in reading order
   const std::size_t cells = boards.empty() ? cell_positions.size() : boards[0].puzzle.size();
@@ -195,8 +195,8 @@ Instances Task::of_boards(const std::vector<data::Board>& boards) const {
     }
   }
   for (std::int64_t b = 0; b < count; ++b) {
-    const data::Board& board = boards[static_cast<std::size_t>(b)];
-    const data::Grid& known = board.solution.empty() ? board.puzzle : board.solution;
+    const sudoku::Board& board = boards[static_cast<std::size_t>(b)];
+    const sudoku::Grid& known = board.solution.empty() ? board.puzzle : board.solution;
     for (std::size_t cell = 0; cell < cells; ++cell) {
       labels[b][cell_positions[cell]] = symbol[cell][known[cell]];
       evidence[b][cell_positions[cell]] = board.puzzle[cell] != 0;
@@ -206,7 +206,7 @@ Instances Task::of_boards(const std::vector<data::Board>& boards) const {
 }
 
 Instances Task::generated_boards(Part part, std::int64_t count) const {
-  data::GenerateOptions options;
+  sudoku::GenerateOptions options;
   options.box = static_cast<int>(config_.data.box);
   options.min_clues = static_cast<int>(config_.data.min_clues);
   options.max_clues = static_cast<int>(config_.data.max_clues);
@@ -214,11 +214,11 @@ Instances Task::generated_boards(Part part, std::int64_t count) const {
   std::ostringstream name;
   name << "boards-" << options.box << '-' << options.min_clues << '-' << options.max_clues << '-'
        << options.seed << '-' << count << ".safetensors";
-  const fs::path path = fs::path(data::cache_folder()) / "boards" / name.str();
+  const fs::path path = fs::path(datasets::cache_folder()) / "boards" / name.str();
   std::error_code none;
   if (fs::exists(path, none)) {
-    const data::SafeTensorFile file = data::read_safetensors(path);
-    const data::SafeTensor *labels = file.find("labels"), *evidence = file.find("evidence");
+    const formats::SafeTensorFile file = formats::read_safetensors(path);
+    const formats::SafeTensor *labels = file.find("labels"), *evidence = file.find("evidence");
     if (labels && evidence && file.metadata.count("program") &&
         file.metadata.at("program") == program_.hash) {
       return {nn::unpack(*labels).to(torch::kInt16), nn::unpack(*evidence).to(torch::kBool), {}};
@@ -226,14 +226,14 @@ Instances Task::generated_boards(Part part, std::int64_t count) const {
   }
   const int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   if (options_.report && count > 20000) options_.report("generating " + std::to_string(count) + " boards");
-  Instances instances = of_boards(data::generate(options, 0, static_cast<std::size_t>(count), threads));
+  Instances instances = of_boards(sudoku::generate(options, 0, static_cast<std::size_t>(count), threads));
   if (count > 20000) {
-    data::SafeTensorFile file;
+    formats::SafeTensorFile file;
     file.metadata["program"] = program_.hash;
     file.tensors = {nn::pack("labels", instances.labels.to(torch::kUInt8)),
                     nn::pack("evidence", instances.evidence)};
     fs::create_directories(path.parent_path(), none);
-    data::write_safetensors(path, file);
+    formats::write_safetensors(path, file);
   }
   return instances;
 }
@@ -258,7 +258,7 @@ Instances Task::generated_tuples(Part part, std::int64_t count) const {
   const auto [first, last] = picture_range(part);
   std::vector<std::int64_t> order(static_cast<std::size_t>(last - first));
   std::iota(order.begin(), order.end(), first);
-  data::Random random(seed_of(part));
+  Random random(seed_of(part));
   std::vector<std::vector<std::int64_t>> pictures(static_cast<std::size_t>(count));
   std::size_t next = order.size();
   for (auto& tuple : pictures) {

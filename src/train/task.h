@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "as2/constraint_program.h"
-#include "data/sudoku.h"
+#include "sudoku/board.h"
 #include "train/batches.h"
 #include "train/config.h"
 
@@ -45,7 +45,7 @@ class Task {
   // evidence is every labelled position that may have a picture.
   Instances read_instances(const std::string& path) const;
   // Examples from boards, clues as evidence; a board without its solution has labels at its clues alone.
-  Instances of_boards(const std::vector<data::Board>& boards) const;
+  Instances of_boards(const std::vector<sudoku::Board>& boards) const;
 
  private:
   void load_pictures();

@@ -5,8 +5,8 @@
 #include <sstream>
 
 #include "as2/error.h"
-#include "data/random.h"
 #include "files.h"
+#include "random.h"
 #include "torch_compat.h"
 
 namespace as2::train {
@@ -49,7 +49,7 @@ Trainer::Trainer(const Config& config, const nn::ModelOptions& model, const Task
   model_ = std::make_shared<nn::Model>(model, task.program());
   // The others get their weights from rank 0, in run().
   if (workers_.writes() && !config_.start_from.empty()) {
-    const auto weights = data::read_safetensors(config_.start_from);
+    const auto weights = formats::read_safetensors(config_.start_from);
     if (config_.perception_from.empty() || !model_->reasoner) {
       nn::unpack_module(*model_, weights, config_.start_from);
     } else {  // perception comes from elsewhere, and may have another size
@@ -60,7 +60,7 @@ Trainer::Trainer(const Config& config, const nn::ModelOptions& model, const Task
     if (model_->perception.is_empty())
       throw InputError({config_.perception_from}, "has a perception, and the network to train has none",
                        {"leave --perception out, or give the task pictures and model.perception.preset"});
-    nn::unpack_module(*model_->perception, data::read_safetensors(config_.perception_from),
+    nn::unpack_module(*model_->perception, formats::read_safetensors(config_.perception_from),
                       config_.perception_from, "perception.");
   }
   model_->to(device_);
@@ -201,7 +201,7 @@ void Trainer::next_step() {
   at::Generator generator = at::globalContext().defaultGenerator(device_);
   const std::uint64_t draw = static_cast<std::uint64_t>(step_) ^ static_cast<std::uint64_t>(workers_.rank())
                                                                      << 48;
-  generator.set_current_seed(data::scatter(config_.seed ^ data::scatter(draw)));
+  generator.set_current_seed(scatter(config_.seed ^ scatter(draw)));
   graph_.run([this] { train_step(); });
   ++step_;
   ++index_;

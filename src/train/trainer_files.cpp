@@ -112,7 +112,7 @@ NamedTensors Trainer::state() const {
 }
 
 void Trainer::save_state() const {
-  data::SafeTensorFile file;
+  formats::SafeTensorFile file;
   for (const auto& [name, tensor] : state()) file.tensors.push_back(nn::pack(name, tensor.reshape({-1})));
   const json place = {{"epoch", epoch_},
                       {"index", index_},
@@ -127,7 +127,7 @@ void Trainer::save_state() const {
                       {"seed", config_.seed},
                       {"program", task_.program().hash}};
   file.metadata["place"] = place.dump();
-  data::write_safetensors(folder_ / "state.safetensors", file);
+  formats::write_safetensors(folder_ / "state.safetensors", file);
 }
 
 void Trainer::resume() {
@@ -146,7 +146,7 @@ void Trainer::resume() {
 
 std::string Trainer::read_state() {
   const std::filesystem::path path = folder_ / "state.safetensors";
-  const data::SafeTensorFile file = data::read_safetensors(path);
+  const formats::SafeTensorFile file = formats::read_safetensors(path);
   const json place =
       json::parse(file.metadata.count("place") ? file.metadata.at("place") : "", nullptr, false);
   if (!place.is_object()) throw InputError({path.string()}, "not the state of a training run");
@@ -156,7 +156,7 @@ std::string Trainer::read_state() {
   }
   torch::NoGradGuard no_grad;
   for (auto& [name, tensor] : state()) {
-    const data::SafeTensor* saved = file.find(name);
+    const formats::SafeTensor* saved = file.find(name);
     if (!saved || nn::unpack(*saved).numel() != tensor.numel()) {
       throw InputError({path.string()}, "does not fit the model: " + name,
                        {"resume with the configuration the run was started with"});

@@ -13,7 +13,7 @@
 #include "as2/compile.h"
 #include "asp/ground_builder.h"
 #include "asp/ground_text.h"
-#include "asp/temporary_folder.h"
+#include "support/temporary_folder.h"
 
 namespace as2::asp {
 namespace {
@@ -85,9 +85,9 @@ d(X) :- p(X), not c(2,X).
 )";
 
 std::string compiled_text() {
-  const TemporaryFolder folder;
-  folder.write("p.lp", kProgram);
-  return save_compiled({folder.path("p.lp")});
+  const test::TemporaryFolder folder;
+  folder.put("p.lp", kProgram);
+  return save_compiled({folder / "p.lp"});
 }
 
 std::string text_of(const GroundProgram& program) {
@@ -111,24 +111,24 @@ std::string text_of(const GroundProgram& program) {
 }
 
 TEST(Compiled, RoundTrip) {
-  const TemporaryFolder folder;
-  folder.write("p.lp", std::string(kProgram) + ":- misspelt(1).");
-  const std::string saved = save_compiled({folder.path("p.lp")});
-  folder.write("p.as2c", saved);
-  const auto direct = ground({folder.path("p.lp")});
-  EXPECT_EQ(text_of(ground({folder.path("p.as2c")})), text_of(direct));
+  const test::TemporaryFolder folder;
+  folder.put("p.lp", std::string(kProgram) + ":- misspelt(1).");
+  const std::string saved = save_compiled({folder / "p.lp"});
+  folder.put("p.as2c", saved);
+  const auto direct = ground({folder / "p.lp"});
+  EXPECT_EQ(text_of(ground({folder / "p.as2c"})), text_of(direct));
   EXPECT_EQ(direct.warnings.size(), 2u);
   EXPECT_EQ(direct.statements.size(), 12u);
 }
 
 TEST(Compiled, RefusesWhatItCannotDo) {
-  const TemporaryFolder folder;
-  folder.write("p.lp", "{a}.");
-  folder.write("p.as2c", save_compiled({folder.path("p.lp")}));
+  const test::TemporaryFolder folder;
+  folder.put("p.lp", "{a}.");
+  folder.put("p.as2c", save_compiled({folder / "p.lp"}));
   GroundOptions options;
   options.constants = {{"n", "2"}};
-  EXPECT_THROW(ground({folder.path("p.as2c")}, options), InputError);
-  EXPECT_THROW(ground({folder.path("p.as2c"), folder.path("p.lp")}), InputError);
+  EXPECT_THROW(ground({folder / "p.as2c"}, options), InputError);
+  EXPECT_THROW(ground({folder / "p.as2c", folder / "p.lp"}), InputError);
   EXPECT_THROW(load_compiled("asp 1 0 0\n0\n", "plain"), InputError);
   EXPECT_THROW(load_compiled("asp 1 0 0\n10 as2 map {\"version\":2}\n0\n", "newer"), InputError);
   EXPECT_THROW(load_compiled("asp 1 0 0\n10 as2 map [[[\n0\n", "broken"), InputError);

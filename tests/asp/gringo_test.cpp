@@ -8,7 +8,7 @@
 
 #include "as2/compile.h"
 #include "asp/child_process.h"
-#include "asp/temporary_folder.h"
+#include "support/temporary_folder.h"
 
 namespace as2::asp {
 namespace {
@@ -27,9 +27,9 @@ std::string error_with(const GroundOptions& options, const std::string& text = "
 }
 
 std::string error_with_script(const std::string& body, double seconds = 20) {
-  const TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   GroundOptions options;
-  options.gringo = folder.script("gringo", body);
+  options.gringo = folder.put_program("gringo", body);
   options.time_limit_seconds = seconds;
   return error_with(options);
 }
@@ -45,10 +45,10 @@ TEST(Gringo, Missing) {
 }
 
 TEST(Gringo, NoProgramAtAll) {
-  const TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   GroundOptions options;
-  options.gringo = folder.script("gringo", "");
-  folder.write("gringo", "this is no program");
+  options.gringo = folder.put_program("gringo", "");
+  folder.put("gringo", "this is no program");
   EXPECT_THAT(error_with(options), HasSubstr("cannot start"));
 }
 
@@ -77,9 +77,9 @@ TEST(Gringo, PrintsGarbage) {
 }
 
 TEST(Gringo, PrintsWithoutEnd) {
-  const TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   GroundOptions options;
-  options.gringo = folder.script("gringo", "yes");
+  options.gringo = folder.put_program("gringo", "yes");
   options.memory_limit_bytes = 64 << 20;
   EXPECT_THAT(error_with(options), HasSubstr("more than 64 MiB"));
 }

@@ -12,7 +12,7 @@
 
 #include "as2/compile.h"
 #include "asp/statements.h"
-#include "asp/temporary_folder.h"
+#include "support/temporary_folder.h"
 
 namespace as2::asp {
 namespace {
@@ -101,11 +101,11 @@ TEST(Statements, CommentsNameTheStatementBeforeThemOnItsLastLine) {
 }
 
 TEST(Statements, IncludesAreExpandedOnceAndRelativeToTheirFile) {
-  const TemporaryFolder folder;
-  folder.write("main.lp", "#include \"sub/one.lp\". m. #include \"sub/one.lp\".");
-  folder.write("sub/one.lp", "one. #include \"two.lp\".");
-  folder.write("sub/two.lp", "two.\n#include \"../main.lp\".\n#include <one.lp>.");
-  const SourceProgram source = read_program({folder.path("main.lp")});
+  const test::TemporaryFolder folder;
+  folder.put("main.lp", "#include \"sub/one.lp\". m. #include \"sub/one.lp\".");
+  folder.put("sub/one.lp", "one. #include \"two.lp\".");
+  folder.put("sub/two.lp", "two.\n#include \"../main.lp\".\n#include <one.lp>.");
+  const SourceProgram source = read_program({folder / "main.lp"});
   std::vector<std::string> result;
   for (const auto& statement : source.statements) result.push_back(statement.text());
   EXPECT_THAT(result, ElementsAre("one.", "two.", "m."));
@@ -114,10 +114,10 @@ TEST(Statements, IncludesAreExpandedOnceAndRelativeToTheirFile) {
 }
 
 TEST(Statements, ErrorsNameTheFileTheyAreIn) {
-  const TemporaryFolder folder;
-  folder.write("main.lp", "{a}.\n#include \"part.lp\".\n");
-  folder.write("part.lp", "\n\nb :- not c(X).\n");
-  folder.write("other.lp", ":- a, ).\n");
+  const test::TemporaryFolder folder;
+  folder.put("main.lp", "{a}.\n#include \"part.lp\".\n");
+  folder.put("part.lp", "\n\nb :- not c(X).\n");
+  folder.put("other.lp", ":- a, ).\n");
   const auto error_with = [&](const std::vector<std::string>& files) -> std::string {
     try {
       ground(files);
@@ -126,12 +126,12 @@ TEST(Statements, ErrorsNameTheFileTheyAreIn) {
     }
     return "";
   };
-  EXPECT_THAT(error_with({folder.path("main.lp")}), HasSubstr("part.lp:3:1-15: error: unsafe variables"));
-  folder.write("part.lp", "b.");
-  EXPECT_THAT(error_with({folder.path("main.lp"), folder.path("other.lp")}),
+  EXPECT_THAT(error_with({folder / "main.lp"}), HasSubstr("part.lp:3:1-15: error: unsafe variables"));
+  folder.put("part.lp", "b.");
+  EXPECT_THAT(error_with({folder / "main.lp", folder / "other.lp"}),
               HasSubstr("other.lp:1:7-8: error: syntax error"));
-  EXPECT_THAT(error_with({folder.path("nowhere.lp")}), HasSubstr("nowhere.lp: error: cannot be read"));
-  EXPECT_THAT(error_with({folder.path("")}), HasSubstr("is a folder"));
+  EXPECT_THAT(error_with({folder / "nowhere.lp"}), HasSubstr("nowhere.lp: error: cannot be read"));
+  EXPECT_THAT(error_with({folder / ""}), HasSubstr("is a folder"));
   EXPECT_THAT(error_with({}), HasSubstr("no program file"));
 }
 

@@ -6,8 +6,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "data/temporary.h"
 #include "support/run_as2.h"
+#include "support/temporary_folder.h"
 
 namespace as2::cli {
 namespace {

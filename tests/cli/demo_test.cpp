@@ -4,11 +4,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "data/image.h"
-#include "data/real_mnist.h"
-#include "data/sudoku.h"
-#include "data/temporary.h"
+#include "datasets/real_mnist.h"
+#include "formats/image.h"
+#include "sudoku/board.h"
 #include "support/run_as2.h"
+#include "support/temporary_folder.h"
 
 namespace as2::cli {
 namespace {
@@ -32,7 +32,7 @@ TEST(DemoVerb, ShowsBoardsAndBothTables) {
   EXPECT_THAT(finished.out, HasSubstr("MNIST Addition"));
   EXPECT_THAT(finished.out, HasSubstr("N = 8, paper"));
   EXPECT_EQ(finished.out.find('\033'), std::string::npos) << "colours belong on a terminal";
-  const data::Image picture = data::read_image(folder / "demo.png");
+  const formats::Image picture = formats::read_image(folder / "demo.png");
   EXPECT_GT(picture.width, 1000);
   EXPECT_GT(picture.height, 1500);
 }
@@ -48,13 +48,13 @@ TEST(DemoVerb, JsonIsOneDocument) {
   EXPECT_EQ(demo["boards"][2]["misread"], true);
   EXPECT_FALSE(demo["boards"][2]["changed"].empty());
   for (const Json& board : demo["boards"]) {
-    data::Grid grid;
+    sudoku::Grid grid;
     for (int cell = 0; cell < 81; ++cell) {
       const std::string name =
           "cell(" + std::to_string(cell / 9 + 1) + "," + std::to_string(cell % 9 + 1) + ",_)";
       grid.push_back(static_cast<std::uint8_t>(std::stoi(board["assignment"][name].get<std::string>())));
     }
-    EXPECT_TRUE(data::is_solved(grid));
+    EXPECT_TRUE(sudoku::is_solved(grid));
     EXPECT_NE(board["valid"], false);
   }
   EXPECT_EQ(demo["sudoku"]["paper"]["greedy"]["board"], 1.0);

@@ -7,22 +7,22 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "data/board_list.h"
-#include "data/image.h"
-#include "data/real_mnist.h"
-#include "data/sudoku.h"
-#include "data/temporary.h"
+#include "datasets/real_mnist.h"
 #include "eval/trained.h"
 #include "files.h"
+#include "formats/image.h"
+#include "sudoku/board.h"
+#include "sudoku/board_list.h"
 #include "support/bars.h"
 #include "support/run_as2.h"
+#include "support/temporary_folder.h"
 
 namespace as2::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using data::Board;
-using data::Grid;
+using sudoku::Board;
+using sudoku::Grid;
 using ::testing::AllOf;
 using testing::Finished;
 using ::testing::HasSubstr;
@@ -45,13 +45,13 @@ class EvalVerb : public ::testing::Test {
         "--set model.perception.d_model=16 --set losses.perception.weight=1 --set train.freeze_epochs=0 "
         "--set train.perceived_share=0.5 --out run --quiet");
     ASSERT_EQ(trained.exit_code, 0) << trained.err;
-    data::GenerateOptions options;
+    sudoku::GenerateOptions options;
     options.box = 2;
     options.min_clues = 4;
     options.max_clues = 6;
     options.seed = 99;
-    boards_ = data::generate(options, 0, 40);
-    folder_->put("boards.txt", "# forty\n" + data::format_boards(boards_));
+    boards_ = sudoku::generate(options, 0, 40);
+    folder_->put("boards.txt", "# forty\n" + sudoku::format_boards(boards_));
   }
   static void TearDownTestSuite() { delete folder_; }
 
@@ -81,7 +81,7 @@ Shares shares(const torch::Tensor& symbols, const std::vector<Board>& boards) {
     }
     result.cell += right / 16.0;
     result.board += right == 16;
-    result.satisfied += data::is_solved(grid);
+    result.satisfied += sudoku::is_solved(grid);
   }
   const auto count = static_cast<double>(boards.size());
   return {result.cell / count, result.board / count, result.satisfied / count};
@@ -107,7 +107,7 @@ std::vector<Grid> all_small_boards() {
     }
     for (std::uint8_t digit = 1; digit <= 4; ++digit) {
       grid[cell] = digit;
-      if (data::is_consistent(grid)) fill(cell + 1);
+      if (sudoku::is_consistent(grid)) fill(cell + 1);
     }
     grid[cell] = 0;
   };
@@ -135,7 +135,8 @@ TEST_F(EvalVerb, FiguresOfAListAreWhatTheNetworksSay) {
   const eval::Trained trained = eval::load_trained(model(), "sudoku", {}, {});
   torch::Tensor pictures = torch::empty({4, 28, 28});
   for (int symbol = 1; symbol <= 4; ++symbol) {
-    const data::Image image = data::read_image(*folder_ / ("bars/" + std::to_string(symbol) + "/9.png"));
+    const formats::Image image =
+        formats::read_image(*folder_ / ("bars/" + std::to_string(symbol) + "/9.png"));
     for (int n = 0; n < 28 * 28; ++n)
       pictures.view({4, -1})[symbol - 1][n] = image.pixels[static_cast<std::size_t>(n)] / 255.0F;
   }
@@ -218,7 +219,7 @@ TEST_F(EvalVerb, ListsThatAreWrong) {
     EXPECT_EQ(finished.out, "") << arguments;
     EXPECT_THAT(finished.err, message) << arguments;
   };
-  const std::string good = data::format_boards({boards_[0]});
+  const std::string good = sudoku::format_boards({boards_[0]});
   folder_->put("bad.txt", good + "# next\n12..x...........\n");
   refused("--boards bad.txt",
           AllOf(HasSubstr("bad.txt:3:5: error: 'x'"), HasSubstr("note: a line is a puzzle")));
@@ -261,7 +262,7 @@ TEST_F(EvalVerb, ModelsThatAreWrong) {
 
 TEST_F(EvalVerb, AdditionFromAListOfTestDigits) {
   AS2_NEED_MNIST();
-  const data::Digits& digits = test::real_mnist().mnist->test;
+  const datasets::Digits& digits = test::real_mnist().mnist->test;
   std::string list = "# pairs of MNIST's test digits\n";
   torch::Tensor pixels = torch::empty({400, 28, 28});
   std::vector<int> labels;

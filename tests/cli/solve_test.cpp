@@ -5,32 +5,32 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "data/board_image.h"
-#include "data/board_pictures.h"
-#include "data/mnist.h"
-#include "data/real_mnist.h"
-#include "data/render.h"
-#include "data/sudoku.h"
-#include "data/temporary.h"
+#include "datasets/mnist.h"
+#include "datasets/real_mnist.h"
 #include "files.h"
+#include "sudoku/board.h"
+#include "sudoku/render.h"
 #include "support/run_as2.h"
+#include "support/temporary_folder.h"
+#include "vision/board_image.h"
+#include "vision/board_pictures.h"
 
 namespace as2::cli {
 namespace {
 
-using data::Board;
-using data::Grid;
-using data::Image;
+using formats::Image;
+using sudoku::Board;
+using sudoku::Grid;
 using testing::Finished;
 using ::testing::HasSubstr;
 using Json = nlohmann::json;
 
 std::vector<Board> boards(int count, int clues, int box = 3) {
-  data::GenerateOptions options;
+  sudoku::GenerateOptions options;
   options.box = box;
   options.min_clues = options.max_clues = clues;
   options.seed = 77;
-  return data::generate(options, 0, static_cast<std::size_t>(count));
+  return sudoku::generate(options, 0, static_cast<std::size_t>(count));
 }
 
 class SolveVerb : public ::testing::Test {
@@ -38,7 +38,7 @@ class SolveVerb : public ::testing::Test {
   void SetUp() override {
     AS2_NEED_MNIST();
     digits_ = &test::real_mnist().mnist->test;
-    by_label_ = data::indices_by_label(*digits_);
+    by_label_ = datasets::indices_by_label(*digits_);
   }
 
   Finished run(const std::string& arguments) const {
@@ -48,20 +48,21 @@ class SolveVerb : public ::testing::Test {
 
   // 28 pixels a cell, no lines.
   void render(const std::string& name, const Grid& puzzle, std::uint64_t seed) {
-    data::Random random(seed);
-    data::write_png(path(name), data::render_board(data::choose_images(puzzle, by_label_, random), *digits_));
+    Random random(seed);
+    formats::write_png(path(name),
+                       sudoku::render_board(sudoku::choose_images(puzzle, by_label_, random), *digits_));
   }
   // Lines, dark ink on light paper.
   Image drawn(const Grid& puzzle, const test::PictureOptions& options, std::uint64_t seed) {
-    data::Random random(seed);
-    const auto cells = data::choose_images(puzzle, by_label_, random);
+    Random random(seed);
+    const auto cells = sudoku::choose_images(puzzle, by_label_, random);
     const auto digit = [&](int cell) {
       Image image;
       if (puzzle[static_cast<std::size_t>(cell)] == 0) return image;
-      image = Image(data::kDigitSide, data::kDigitSide);
+      image = Image(datasets::kDigitSide, datasets::kDigitSide);
       const std::uint8_t* pixels =
           digits_->image(static_cast<std::size_t>(cells[static_cast<std::size_t>(cell)]));
-      std::copy(pixels, pixels + data::kDigitPixels, image.pixels.begin());
+      std::copy(pixels, pixels + datasets::kDigitPixels, image.pixels.begin());
       return image;
     };
     return test::picture_of(options, puzzle.size() == 81 ? 9 : 4, digit, seed);
@@ -87,7 +88,7 @@ class SolveVerb : public ::testing::Test {
   }
 
   test::TemporaryFolder folder_;
-  const data::Digits* digits_ = nullptr;
+  const datasets::Digits* digits_ = nullptr;
   std::vector<std::vector<std::uint32_t>> by_label_;
 };
 
@@ -108,7 +109,7 @@ TEST_F(SolveVerb, ManyRenderedBoardsGiveOneDocumentEach) {
     if (board.contains("error")) continue;
     EXPECT_EQ(board["status"], "optimal");
     const Grid answer = grid_of(board["assignment"]), read = grid_of(board["read"]);
-    EXPECT_TRUE(data::is_solved(answer));
+    EXPECT_TRUE(sudoku::is_solved(answer));
     EXPECT_EQ(board["confidence"].size(), 81u);
     solved += answer == puzzles[k].solution;
     // Changed are exactly the clues that were read as something else, and only those conflict.
@@ -134,7 +135,7 @@ TEST_F(SolveVerb, ManyRenderedBoardsGiveOneDocumentEach) {
 TEST_F(SolveVerb, ADrawnBoardIsSolvedShownAndFilledIn) {
   const Board board = boards(1, 36)[0];
   const Image picture = drawn(board.puzzle, {}, 5);
-  data::write_png(path("drawn.png"), picture);
+  formats::write_png(path("drawn.png"), picture);
   const Finished finished = run("drawn.png --out answer.png --debug-dir seen");
   ASSERT_EQ(finished.exit_code, 0) << finished.err;
   EXPECT_THAT(finished.out, HasSubstr("drawn.png: a grid with lines"));
@@ -149,23 +150,23 @@ TEST_F(SolveVerb, ADrawnBoardIsSolvedShownAndFilledIn) {
   for (const char* step : {"picture", "grid", "cells"})
     EXPECT_TRUE(std::filesystem::exists(path(std::string("seen/drawn-") + step + ".png"))) << step;
   // Only blank cells are written into, and every one of them.
-  const Image answer = data::read_image(path("answer.png"));
+  const Image answer = formats::read_image(path("answer.png"));
   ASSERT_EQ(answer.width, picture.width);
-  const data::BoardReading reading = data::read_board(answer, "answer.png");
-  const data::BoardReading before = data::read_board(picture, "drawn.png");
+  const vision::BoardReading reading = vision::read_board(answer, "answer.png");
+  const vision::BoardReading before = vision::read_board(picture, "drawn.png");
   for (std::size_t cell = 0; cell < 81; ++cell) {
     EXPECT_FALSE(reading.blank[cell]);
     if (board.puzzle[cell] == 0) continue;
-    const data::CellPlace& at = before.places[cell];
-    EXPECT_EQ(data::crop(answer, at.x, at.y, at.width, at.height).pixels,
-              data::crop(picture, at.x, at.y, at.width, at.height).pixels);
+    const vision::CellPlace& at = before.places[cell];
+    EXPECT_EQ(formats::crop(answer, at.x, at.y, at.width, at.height).pixels,
+              formats::crop(picture, at.x, at.y, at.width, at.height).pixels);
   }
 }
 
 TEST_F(SolveVerb, WhatCannotBeSolvedSaysSoInItsPlace) {
   const Board board = boards(1, 45)[0];
   render("good.png", board.puzzle, 1);
-  data::write_png(path("grey.png"), Image(300, 300, 128));
+  formats::write_png(path("grey.png"), Image(300, 300, 128));
   const std::string whole = read_file(path("good.png"));
   write_file(path("cut.png"), whole.substr(0, whole.size() / 2));
   // The same digit in three cells of a row that were clear before.
@@ -203,7 +204,7 @@ TEST_F(SolveVerb, OneForgedDigitIsNotCorrectedInSilence) {
   std::string images;
   for (std::size_t k = 0; k < puzzles.size(); ++k) {
     Grid forged = puzzles[k].puzzle;
-    for (std::size_t cell = 10 * k; data::solve(forged); ++cell) {
+    for (std::size_t cell = 10 * k; sudoku::solve(forged); ++cell) {
       forged = puzzles[k].puzzle;
       if (forged[cell % 81] != 0) forged[cell % 81] = forged[cell % 81] % 9 + 1;
     }
@@ -224,7 +225,7 @@ TEST_F(SolveVerb, OneForgedDigitIsNotCorrectedInSilence) {
 
 TEST_F(SolveVerb, SeveralSolutionsAreNotUnique) {
   Grid puzzle = boards(1, 45)[0].puzzle;
-  for (std::size_t cell = 0; data::count_solutions(puzzle) == 1; ++cell) puzzle[cell] = 0;
+  for (std::size_t cell = 0; sudoku::count_solutions(puzzle) == 1; ++cell) puzzle[cell] = 0;
   render("open.png", puzzle, 3);
   const Finished finished = run("open.png --json");
   ASSERT_EQ(finished.exit_code, 0) << finished.err;
@@ -238,7 +239,7 @@ TEST_F(SolveVerb, SmallBoards) {
   test::PictureOptions options;
   options.dark_ink = false;
   options.size = 300;
-  data::write_png(path("small.png"), drawn(board.puzzle, options, 2));
+  formats::write_png(path("small.png"), drawn(board.puzzle, options, 2));
   const Finished finished = run("small.png --box 2 --json");
   ASSERT_EQ(finished.exit_code, 0) << finished.out << finished.err;
   EXPECT_EQ(grid_of(Json::parse(finished.out)["assignment"], 4), board.solution);

@@ -7,11 +7,11 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "data/temporary.h"
 #include "files.h"
 #include "support/bars.h"
 #include "support/run_as2.h"
 #include "support/running_as2.h"
+#include "support/temporary_folder.h"
 
 namespace as2::cli {
 namespace {

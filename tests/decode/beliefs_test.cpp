@@ -10,7 +10,7 @@
 #include <fstream>
 #include <limits>
 
-#include "data/safetensors.h"
+#include "formats/safetensors.h"
 
 namespace as2::cli {
 namespace {
@@ -129,13 +129,13 @@ TEST(Assignments, RoundTripAndRefusals) {
 
 template <typename T>
 void write_tensor(const std::string& path, std::vector<T> values, std::vector<std::int64_t> shape) {
-  data::SafeTensor tensor;
+  formats::SafeTensor tensor;
   tensor.name = "beliefs";
-  tensor.dtype = sizeof(T) == 4 ? data::Dtype::kF32 : data::Dtype::kF64;
+  tensor.dtype = sizeof(T) == 4 ? formats::Dtype::kF32 : formats::Dtype::kF64;
   tensor.shape = std::move(shape);
   tensor.data.resize(values.size() * sizeof(T));
   std::memcpy(tensor.data.data(), values.data(), tensor.data.size());
-  data::write_safetensors(path, {{tensor}, {}});
+  formats::write_safetensors(path, {{tensor}, {}});
 }
 
 TEST(TensorBeliefs, BatchesInBothPrecisions) {

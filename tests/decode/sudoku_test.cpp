@@ -7,8 +7,8 @@
 
 #include "as2/compile.h"
 #include "as2/decoder.h"
-#include "data/board_list.h"
-#include "data/sudoku.h"
+#include "sudoku/board.h"
+#include "sudoku/board_list.h"
 
 namespace as2::decode {
 namespace {
@@ -20,7 +20,7 @@ const compile::ConstraintProgram& sudoku() {
 }
 
 // Perception's view of a board: near-certain clues, uniform blanks.
-Beliefs read_board(const data::Grid& puzzle, double certainty = 0.9999) {
+Beliefs read_board(const sudoku::Grid& puzzle, double certainty = 0.9999) {
   Beliefs beliefs(81 * 9, 1.0 / 9);
   for (std::size_t i = 0; i < 81; ++i) {
     if (!puzzle[i]) continue;
@@ -37,24 +37,24 @@ void misread(Beliefs& beliefs, std::size_t cell, int truth, int read, double p_t
   beliefs[9 * cell + static_cast<std::size_t>(read) - 1] = 1 - p_truth - 7e-6;
 }
 
-data::Grid grid_of(const compile::Assignment& assignment) {
-  data::Grid grid;
+sudoku::Grid grid_of(const compile::Assignment& assignment) {
+  sudoku::Grid grid;
   for (const int symbol : assignment) grid.push_back(static_cast<std::uint8_t>(symbol + 1));
   return grid;
 }
 
-void expect_solved_and_unique(const std::vector<data::Board>& boards) {
+void expect_solved_and_unique(const std::vector<sudoku::Board>& boards) {
   const Decoder decoder(sudoku());
   std::vector<Beliefs> beliefs;
-  for (const data::Board& board : boards) beliefs.push_back(read_board(board.puzzle));
+  for (const sudoku::Board& board : boards) beliefs.push_back(read_board(board.puzzle));
   DecodeOptions options;
   options.models = 2;
   const std::vector<Decoded> decoded = decoder.decode_batch(beliefs, options, 2);
   for (std::size_t k = 0; k < boards.size(); ++k) {
-    SCOPED_TRACE(data::grid_text(boards[k].puzzle));
+    SCOPED_TRACE(sudoku::grid_text(boards[k].puzzle));
     ASSERT_EQ(decoded[k].status, Status::kOptimal);
-    const data::Grid solution = grid_of(decoded[k].models[0].assignment);
-    EXPECT_TRUE(data::is_solved(solution));
+    const sudoku::Grid solution = grid_of(decoded[k].models[0].assignment);
+    EXPECT_TRUE(sudoku::is_solved(solution));
     if (!boards[k].solution.empty()) {
       EXPECT_EQ(solution, boards[k].solution);
     }
@@ -67,10 +67,10 @@ void expect_solved_and_unique(const std::vector<data::Board>& boards) {
 
 TEST(Sudoku, GeneratedBoardsOfEveryDifficulty) {
   for (const int clues : {22, 23, 24, 26, 28, 30, 36, 45}) {
-    data::GenerateOptions options;
+    sudoku::GenerateOptions options;
     options.min_clues = options.max_clues = clues;
     options.seed = 17;
-    expect_solved_and_unique(data::generate(options, 0, 40));
+    expect_solved_and_unique(sudoku::generate(options, 0, 40));
   }
 }
 
@@ -82,23 +82,23 @@ TEST(Sudoku, SeventeenClues) {
       "000000012000035000000600070700000300000400800100000000000120000080000040050000600\n"
       "000000012003600000000007000410020000000500300700000600280000040000300500000000000\n"
       "000000012008030000000000040120500000000004700060000000507000300000620000000100000\n";
-  expect_solved_and_unique(data::parse_boards(list, "list"));
+  expect_solved_and_unique(sudoku::parse_boards(list, "list"));
 }
 
 TEST(Sudoku, BlankBoardsAreNotUnique) {
   DecodeOptions options;
   options.models = 2;
-  const Decoded decoded = Decoder(sudoku()).decode(read_board(data::Grid(81, 0)), options);
+  const Decoded decoded = Decoder(sudoku()).decode(read_board(sudoku::Grid(81, 0)), options);
   ASSERT_EQ(decoded.models.size(), 2U);
   EXPECT_EQ(decoded.models[0].log_probability, decoded.models[1].log_probability);
   EXPECT_NE(decoded.models[0].assignment, decoded.models[1].assignment);
 }
 
 TEST(Sudoku, PutsRightWhatPerceptionMisread) {
-  data::GenerateOptions generate;
+  sudoku::GenerateOptions generate;
   generate.seed = 4;
   const Decoder decoder(sudoku());
-  const std::vector<data::Board> boards = data::generate(generate, 0, 100);
+  const std::vector<sudoku::Board> boards = sudoku::generate(generate, 0, 100);
   int put_right = 0;
   for (std::size_t k = 0; k < boards.size(); ++k) {
     SCOPED_TRACE(k);
@@ -147,23 +147,23 @@ TEST(Sudoku, PutsRightWhatPerceptionMisread) {
 }
 
 TEST(Sudoku, ContradictoryPinsAreExplained) {
-  data::GenerateOptions generate;
-  const data::Board board = data::generate(generate, 3);
+  sudoku::GenerateOptions generate;
+  const sudoku::Board board = sudoku::generate(generate, 3);
   DecodeOptions options;
   for (int i = 0; i < 81; ++i) {
     if (board.puzzle[i]) options.pins.push_back({i, board.puzzle[i] - 1});
   }
   const Decoder decoder(sudoku());
-  const Beliefs beliefs = read_board(data::Grid(81, 0));
+  const Beliefs beliefs = read_board(sudoku::Grid(81, 0));
   ASSERT_EQ(decoder.decode(beliefs, options).status, Status::kOptimal);
   // One more clue, which no peer contradicts but the solution does.
   int cell = -1;
   int digit = -1;
   for (int i = 0; i < 81 && cell < 0; ++i) {
     for (int d = 1; d <= 9 && !board.puzzle[i]; ++d) {
-      data::Grid tried = board.puzzle;
+      sudoku::Grid tried = board.puzzle;
       tried[i] = static_cast<std::uint8_t>(d);
-      if (d != board.solution[i] && data::is_consistent(tried)) {
+      if (d != board.solution[i] && sudoku::is_consistent(tried)) {
         cell = i;
         digit = d;
         break;
@@ -192,7 +192,7 @@ TEST(Sudoku, ContradictoryPinsAreExplained) {
 }
 
 TEST(Sudoku, TwoConfidentEqualCluesInARow) {
-  Beliefs beliefs = read_board(data::Grid(81, 0));
+  Beliefs beliefs = read_board(sudoku::Grid(81, 0));
   const auto set = [&](std::size_t cell, std::size_t digit, double p) {
     std::fill_n(beliefs.begin() + static_cast<std::ptrdiff_t>(9 * cell), 9, (1 - p) / 8);
     beliefs[9 * cell + digit - 1] = p;
@@ -210,8 +210,8 @@ TEST(Sudoku, TwoConfidentEqualCluesInARow) {
 }
 
 TEST(Sudoku, TheGuideBreaksTies) {
-  const data::Board board = data::generate(data::GenerateOptions{}, 9);
-  const Beliefs blank = read_board(data::Grid(81, 0));
+  const sudoku::Board board = sudoku::generate(sudoku::GenerateOptions{}, 9);
+  const Beliefs blank = read_board(sudoku::Grid(81, 0));
   const Beliefs guide = read_board(board.solution, 0.9);
   DecodeOptions options;
   options.guide = &guide;
@@ -220,7 +220,7 @@ TEST(Sudoku, TheGuideBreaksTies) {
 }
 
 TEST(Sudoku, GreedyFollowsThePaper) {
-  const data::Board board = data::generate({3, 45, 45, 1}, 2);
+  const sudoku::Board board = sudoku::generate({3, 45, 45, 1}, 2);
   DecodeOptions options;
   options.method = Method::kGreedy;
   const Decoder decoder(sudoku());
@@ -251,10 +251,10 @@ TEST(Sudoku, PublicLists) {
   if (!folder)
     GTEST_SKIP() << "AS2_PUZZLES names no folder with 17-clue.txt.gz, hardest-375.txt, magictour-1465.txt";
   const Decoder decoder(sudoku());
-  const Beliefs blank = read_board(data::Grid(81, 0));
+  const Beliefs blank = read_board(sudoku::Grid(81, 0));
   for (const char* name : {"17-clue.txt.gz", "hardest-375.txt", "magictour-1465.txt"}) {
     SCOPED_TRACE(name);
-    for (const data::Board& board : data::read_boards(std::string(folder) + "/" + name)) {
+    for (const sudoku::Board& board : sudoku::read_boards(std::string(folder) + "/" + name)) {
       // With its clues pinned a puzzle has exactly one answer.
       DecodeOptions options;
       options.models = 2;
@@ -264,7 +264,7 @@ TEST(Sudoku, PublicLists) {
       const Decoded decoded = decoder.decode(blank, options);
       ASSERT_EQ(decoded.status, Status::kOptimal);
       ASSERT_EQ(decoded.models.size(), 1U);
-      ASSERT_TRUE(data::is_solved(grid_of(decoded.models[0].assignment)));
+      ASSERT_TRUE(sudoku::is_solved(grid_of(decoded.models[0].assignment)));
     }
   }
 }

@@ -167,11 +167,11 @@ TEST_F(ModelFile, RefusesDamagedFiles) {
   rewrite_card([](json& card) { card["model"]["reasoner"]["mixing"] = "pooling"; });
   EXPECT_THAT(message_of_loading(program), HasSubstr("has no place"));
 
-  auto file = data::read_safetensors(path_);
+  auto file = formats::read_safetensors(path_);
   const auto first = file.tensors.front().name;
   file.tensors.erase(file.tensors.begin());
   save_model(path_, model, program);
-  data::write_safetensors(path_, file);
+  formats::write_safetensors(path_, file);
   EXPECT_THAT(message_of_loading(program), HasSubstr("the tensor '" + first + "' is missing"));
 
   save_model(path_, model, program);

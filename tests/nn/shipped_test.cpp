@@ -141,8 +141,8 @@ TEST_P(ShippedModel, GivesItInPyTorch) {
   const Outputs outputs = run(torch::kCPU);
   const auto folder = std::filesystem::path(::testing::TempDir()) / ("as2_" + GetParam().model);
   std::filesystem::create_directories(folder);
-  std::vector<data::SafeTensor> tensors = {pack("images", pictures()),
-                                           pack("image_logits", outputs.image_logits)};
+  std::vector<formats::SafeTensor> tensors = {pack("images", pictures()),
+                                              pack("image_logits", outputs.image_logits)};
   if (outputs.logits.defined()) {
     torch::NoGradGuard no_grad;
     // Soft T_P's gives every pass's logits in training only, the Transformer drops out then.

@@ -19,10 +19,10 @@ inline bool has_pytorch() {
 
 // Whether the twin of the weights computes what `sample` says; it is written to `folder`.
 inline void expect_twin_agrees(const std::filesystem::path& weights, const std::filesystem::path& folder,
-                               const std::vector<data::SafeTensor>& sample) {
-  data::SafeTensorFile file;
+                               const std::vector<formats::SafeTensor>& sample) {
+  formats::SafeTensorFile file;
   file.tensors = sample;
-  data::write_safetensors(folder / "case.safetensors", file);
+  formats::write_safetensors(folder / "case.safetensors", file);
   const std::string command = std::string("python3 ") + AS2_SOURCE_DIR + "/bench/torch_twin.py parity '" +
                               weights.string() + "' '" + (folder / "case.safetensors").string() + "'";
   EXPECT_EQ(std::system(command.c_str()), 0) << weights;

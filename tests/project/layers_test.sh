@@ -19,11 +19,14 @@ below() {
     compile) echo asp ;;
     decode | tp) echo compile ;;
     verify) echo asp compile ;;
-    data) ;;
-    nn) echo compile data tp ;;
-    train) echo asp compile tp decode verify data nn ;;
-    eval) echo asp compile tp decode verify data nn train ;;
-    cli) echo asp compile tp decode verify data nn train eval ;;
+    formats) ;;
+    datasets) echo formats ;;
+    sudoku) echo formats datasets ;;
+    vision) echo formats datasets sudoku ;;
+    nn) echo compile formats tp ;;
+    train) echo asp compile tp decode verify formats datasets sudoku nn ;;
+    eval) echo asp compile tp decode verify formats datasets sudoku vision nn train ;;
+    cli) echo asp compile tp decode verify formats datasets sudoku vision nn train eval ;;
     *)
       echo "src/$1 has no place among the layers: give it one here and in ARCHITECTURE.md" >&2
       exit 1 ;;
@@ -61,7 +64,7 @@ for folder in "$source"/src/*/; do
     esac
   done
   case $layer in
-    asp | compile | decode | verify | data)
+    asp | compile | decode | verify | formats | datasets | sudoku | vision)
       torch=$(echo "$symbols" | grep -E '(^|[^a-zA-Z_:])(c10|at|torch|caffe2)::' || true)
       [ -z "$torch" ] || fail "libas2_$layer.a needs LibTorch: $torch" ;;
   esac

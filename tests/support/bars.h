@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "data/image.h"
+#include "formats/image.h"
 
 namespace as2::testing {
 
@@ -13,11 +13,11 @@ inline void write_bars(const std::filesystem::path& folder) {
   for (int symbol = 1; symbol <= 4; ++symbol) {
     std::filesystem::create_directories(folder / std::to_string(symbol));
     for (int n = 0; n < 10; ++n) {
-      data::Image image(28, 28);
+      formats::Image image(28, 28);
       for (int bar = 0; bar < symbol; ++bar) {
         for (int y = 4; y < 24; ++y) image.at(3 + n % 5 + bar * 5, y) = 255;
       }
-      data::write_png((folder / std::to_string(symbol) / (std::to_string(n) + ".png")).string(), image);
+      formats::write_png((folder / std::to_string(symbol) / (std::to_string(n) + ".png")).string(), image);
     }
   }
 }

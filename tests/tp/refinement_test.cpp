@@ -5,13 +5,13 @@
 #include <iostream>
 
 #include "as2/soft_tp.h"
-#include "data/sudoku.h"
+#include "sudoku/board.h"
 #include "support/hand_programs.h"
 
 namespace as2::test {
 namespace {
 
-double solved_share(const std::vector<data::Board>& boards, int steps) {
+double solved_share(const std::vector<sudoku::Board>& boards, int steps) {
   const auto count = static_cast<std::int64_t>(boards.size());
   torch::Tensor beliefs = torch::full({count, 81, 9}, 1.0f / 9);
   torch::Tensor solution = torch::zeros({count, 81}, torch::kInt64);
@@ -28,7 +28,7 @@ double solved_share(const std::vector<data::Board>& boards, int steps) {
 }
 
 TEST(Refinement, SolvesMostGeneratedBoardsOf45Clues) {
-  const std::vector<data::Board> boards = data::generate({3, 45, 45, 11}, 0, 100);
+  const std::vector<sudoku::Board> boards = sudoku::generate({3, 45, 45, 11}, 0, 100);
   const double ten = solved_share(boards, 10), fifty = solved_share(boards, 50);
   std::cout << "boards solved by refinement alone: K = 10: " << ten << ", K = 50: " << fifty << '\n';
   EXPECT_GT(ten, 0.6);

@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "data/temporary.h"
 #include "files.h"
 #include "support/run_as2.h"
+#include "support/temporary_folder.h"
 
 namespace as2::test {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "data/sudoku.h"
+#include "sudoku/board.h"
 
 namespace as2::train {
 namespace {
@@ -17,12 +17,12 @@ struct Fixture {
   PictureMap map;
 
   Fixture() {
-    data::GenerateOptions options;
+    sudoku::GenerateOptions options;
     options.box = 2;
     options.min_clues = options.max_clues = 6;
     instances.labels = torch::zeros({kBoards, 16}, torch::kInt16);
     instances.evidence = torch::zeros({kBoards, 16}, torch::kBool);
-    const auto boards = data::generate(options, 0, kBoards, 1);
+    const auto boards = sudoku::generate(options, 0, kBoards, 1);
     for (int b = 0; b < kBoards; ++b) {
       for (int cell = 0; cell < 16; ++cell) {
         instances.labels[b][cell] = boards[b].solution[cell] - 1;
@@ -75,13 +75,13 @@ TEST(Batches, SymmetriesKeepEveryRule) {
     const Batch batch = batches.batch(epoch, 0);
     EXPECT_TRUE(batch.evidence.sum(1).equal(torch::full({kBoards}, 6, torch::kInt64)));
     for (int b = 0; b < kBoards; ++b) {
-      data::Grid grid, puzzle;
+      sudoku::Grid grid, puzzle;
       for (int cell = 0; cell < 16; ++cell) {
         grid.push_back(static_cast<std::uint8_t>(batch.labels[b][cell].item<std::int64_t>() + 1));
         puzzle.push_back(batch.evidence[b][cell].item<bool>() ? grid.back() : std::uint8_t{0});
       }
-      ASSERT_TRUE(data::is_solved(grid));
-      ASSERT_EQ(data::count_solutions(puzzle), 1);
+      ASSERT_TRUE(sudoku::is_solved(grid));
+      ASSERT_EQ(sudoku::count_solutions(puzzle), 1);
     }
   }
 }

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "data/temporary.h"
+#include "support/temporary_folder.h"
 #include "train/trainer.h"
 
 namespace as2::train {

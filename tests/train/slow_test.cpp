@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <iostream>
 
-#include "data/mnist.h"
+#include "datasets/mnist.h"
 #include "eval/evaluate.h"
 #include "train/trainer.h"
 
@@ -14,10 +14,10 @@ namespace {
 namespace fs = std::filesystem;
 
 bool has_mnist() {
-  data::MnistOptions options;
+  datasets::MnistOptions options;
   options.fetch = false;
   try {
-    data::find_mnist(options);
+    datasets::find_mnist(options);
     return true;
   } catch (const InputError&) {
     return false;

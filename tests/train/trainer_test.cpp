@@ -118,8 +118,8 @@ TEST(Trainer, AReasonerStartsWithAPerceptionFromElsewhere) {
   TinyRun joined(with_pictures(pictures, {"seed=2", "model.perception.width=0.25",
                                           "start_from=" + file(first), "perception_from=" + file(second)}),
                  second.path());
-  const auto reasoner = data::read_safetensors(first.path() / "model.safetensors");
-  const auto perception = data::read_safetensors(second.path() / "model.safetensors");
+  const auto reasoner = formats::read_safetensors(first.path() / "model.safetensors");
+  const auto perception = formats::read_safetensors(second.path() / "model.safetensors");
   for (const auto& [name, tensor] : weights_of(joined.trainer->model())) {
     const auto* source = (name.rfind("perception.", 0) == 0 ? perception : reasoner).find(name);
     ASSERT_NE(source, nullptr) << name;

@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "data/temporary.h"
 #include "support/run_as2.h"
 #include "support/running_as2.h"
+#include "support/temporary_folder.h"
 
 namespace as2::cli {
 namespace {

@@ -1,0 +1,90 @@
+#include "datasets/addition.h"
+
+#include <numeric>
+#include <sstream>
+
+#include "as2/error.h"
+#include "formats/gzip.h"
+#include "random.h"
+
+namespace as2::datasets {
+
+Addition generate_addition(const Digits& digits, int addends, std::size_t count, std::uint64_t seed) {
+  const auto total = static_cast<std::uint32_t>(digits.size());
+  AS2_REQUIRE(addends >= 1 && static_cast<std::uint32_t>(addends) <= total,
+              "as many addends as digits at most");
+  Addition addition{addends, {}, {}};
+  std::vector<std::uint32_t> order(total);
+  std::size_t next = total;
+  for (std::uint64_t pass = 0; addition.size() < count;) {
+    if (next + static_cast<std::size_t>(addends) > total) {
+      std::iota(order.begin(), order.end(), 0u);
+      Random(seed, pass++).shuffle(order.begin(), total);
+      next = 0;
+    }
+    int sum = 0;
+    for (int k = 0; k < addends; ++k, ++next) {
+      addition.indices.push_back(order[next]);
+      sum += digits.labels[order[next]];
+    }
+    addition.sums.push_back(sum);
+  }
+  return addition;
+}
+
+Addition parse_addition(const std::string& text, const std::string& name, const Digits& digits) {
+  Addition addition{0, {}, {}};
+  std::istringstream lines(text);
+  std::string content;
+  for (int number = 1; std::getline(lines, content); ++number) {
+    const auto fail = [&](const std::string& message) {
+      throw InputError({name, number}, message, {"a line is MNIST indices, then the sum of their digits"});
+    };
+    std::istringstream words(content.substr(0, content.find('#')));
+    std::vector<std::uint32_t> values;
+    for (std::string word; words >> word;) {
+      if (word.size() > 9 || word.find_first_not_of("0123456789") != std::string::npos)
+        fail("'" + word + "' is not a number");
+      values.push_back(static_cast<std::uint32_t>(std::stoul(word)));
+    }
+    if (values.empty()) continue;
+    if (values.size() < 2) fail("one number, expected indices and a sum");
+    const int addends = static_cast<int>(values.size()) - 1;
+    if (addition.addends == 0) addition.addends = addends;
+    if (addends != addition.addends) {
+      fail(std::to_string(values.size()) + " numbers, the first line has " +
+           std::to_string(addition.addends + 1));
+    }
+    int sum = 0;
+    for (int k = 0; k < addends; ++k) {
+      if (values[k] >= digits.size()) {
+        fail("index " + std::to_string(values[k]) + ", the split has " + std::to_string(digits.size()) +
+             " digits");
+      }
+      sum += digits.labels[values[k]];
+    }
+    if (static_cast<std::uint32_t>(sum) != values.back()) {
+      fail("the sum is " + std::to_string(values.back()) + ", but the labels add up to " +
+           std::to_string(sum));
+    }
+    addition.indices.insert(addition.indices.end(), values.begin(), values.end() - 1);
+    addition.sums.push_back(sum);
+  }
+  return addition;
+}
+
+Addition read_addition(const std::string& path, const Digits& digits) {
+  return parse_addition(formats::read_unpacked(path), path, digits);
+}
+
+std::string format_addition(const Addition& addition) {
+  std::string text;
+  auto index = addition.indices.begin();
+  for (const int sum : addition.sums) {
+    for (int k = 0; k < addition.addends; ++k) text += std::to_string(*index++) + " ";
+    text += std::to_string(sum) + "\n";
+  }
+  return text;
+}
+
+}  // namespace as2::datasets

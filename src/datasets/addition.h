@@ -1,0 +1,30 @@
+// Tuples of MNIST digits and their sums: `i j sum` a line, for any number of addends.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "datasets/mnist.h"
+
+namespace as2::datasets {
+
+struct Addition {
+  int addends = 2;
+  std::vector<std::uint32_t> indices;  // size() × addends MNIST indices
+  std::vector<int> sums;
+
+  std::size_t size() const { return sums.size(); }
+};
+
+// Tuples as the public lists have them: the split's indices are shuffled and taken off in order, so that each
+// occurs at most once a pass; when too few are left, a new pass begins.
+Addition generate_addition(const Digits& digits, int addends, std::size_t count, std::uint64_t seed);
+
+// Reads a list, plain or gzipped; every line has as many numbers as the first. `#` starts a comment. Throws
+// InputError with the line's number for a broken line, an index that is not there or a sum that is wrong.
+Addition parse_addition(const std::string& text, const std::string& name, const Digits& digits);
+Addition read_addition(const std::string& path, const Digits& digits);
+std::string format_addition(const Addition& addition);
+
+}  // namespace as2::datasets

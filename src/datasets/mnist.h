@@ -1,0 +1,61 @@
+// MNIST: the four idx files, found or fetched, checked and held in memory.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace as2::datasets {
+
+inline constexpr int kDigitSide = 28;
+inline constexpr int kDigitPixels = kDigitSide * kDigitSide;
+
+enum class Split { kTrain, kTest };
+
+// Handwritten digits, white (255) on black (0), row by row, with their labels 0 … 9.
+struct Digits {
+  std::vector<std::uint8_t> pixels;  // size() × 28 × 28
+  std::vector<std::uint8_t> labels;
+
+  std::size_t size() const { return labels.size(); }
+  const std::uint8_t* image(std::size_t index) const { return pixels.data() + index * kDigitPixels; }
+};
+
+struct Mnist {
+  Digits train;  // 60,000
+  Digits test;   // 10,000
+
+  const Digits& of(Split split) const { return split == Split::kTrain ? train : test; }
+};
+
+struct MnistOptions {
+  std::string dir;    // looked into first, and fetched into; empty: $AS2_DATA, then the cache
+  bool fetch = true;  // get the files from the network if they are nowhere; if not, `dir` alone will do
+  std::function<void(const std::string&)> report;  // told what is being done, a sentence a call
+};
+
+// The four files of one folder, in the order train images, train labels, test images, test labels.
+struct MnistFiles {
+  std::vector<std::string> paths;
+  std::string folder;
+};
+
+// $XDG_CACHE_HOME/as2, else ~/.cache/as2.
+std::string cache_folder();
+
+// Looks in options.dir, $AS2_DATA and the cache; else fetches. Without fetching, in options.dir alone if
+// given. Does not read the files found.
+MnistFiles find_mnist(const MnistOptions& options = {});
+// Reads and checks the files; a broken or foreign one is named with what was expected.
+Mnist read_mnist(const MnistFiles& files);
+inline Mnist load_mnist(const MnistOptions& options = {}) {
+  return read_mnist(find_mnist(options));
+}
+
+// One pair of idx files, plain or gzipped, of any length.
+Digits read_digits(const std::string& images_path, const std::string& labels_path);
+// For each label 0 … 9 the indices of its digits, in order.
+std::vector<std::vector<std::uint32_t>> indices_by_label(const Digits& digits);
+
+}  // namespace as2::datasets

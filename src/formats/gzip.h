@@ -1,0 +1,13 @@
+// gzip files, unpacked with stb's inflate, so that no other library is needed.
+#pragma once
+
+#include <string>
+
+namespace as2::formats {
+
+// Unpacks one gzip member and checks its length and CRC; `name` stands for the file in messages.
+std::string unpack_gzip(const std::string& bytes, const std::string& name);
+// The file's bytes; a gzip file is recognised by its first two bytes and unpacked. Throws InputError.
+std::string read_unpacked(const std::string& path);
+
+}  // namespace as2::formats

@@ -1,0 +1,181 @@
+#include "formats/image.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <memory>
+
+#include "as2/error.h"
+#include "files.h"
+#include "stb_image.h"
+#include "stb_image_write.h"
+
+namespace as2::formats {
+namespace {
+
+constexpr std::int64_t kMaxPixels = 100'000'000;
+
+// Weights that make one output sample of `to` from the samples of `from`: the overlap of areas when
+// shrinking, linear interpolation between centres when enlarging.
+struct Tap {
+  int index;
+  float weight;
+};
+
+std::vector<std::vector<Tap>> taps(int from, int to) {
+  std::vector<std::vector<Tap>> result(to);
+  const double scale = static_cast<double>(from) / to;
+  for (int k = 0; k < to; ++k) {
+    if (scale > 1) {
+      const double begin = k * scale, end = (k + 1) * scale;
+      for (int i = static_cast<int>(begin); i < from && i < end; ++i) {
+        const double overlap = std::min<double>(end, i + 1) - std::max<double>(begin, i);
+        if (overlap > 0) result[k].push_back({i, static_cast<float>(overlap / scale)});
+      }
+    } else {
+      const double centre = std::clamp((k + 0.5) * scale - 0.5, 0.0, from - 1.0);
+      const int low = static_cast<int>(centre);
+      const float part = static_cast<float>(centre - low);
+      result[k].push_back({low, 1 - part});
+      if (part > 0) result[k].push_back({low + 1, part});
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+Image::Image(int w, int h, std::uint8_t fill)
+    : width(w), height(h), pixels(static_cast<std::size_t>(w) * static_cast<std::size_t>(h), fill) {}
+
+Image decode_image(const std::string& bytes, const std::string& name) {
+  const auto* data = reinterpret_cast<const stbi_uc*>(bytes.data());
+  const int length = static_cast<int>(bytes.size());
+  int width = 0, height = 0, channels = 0;
+  if (bytes.size() > (1u << 30) || !stbi_info_from_memory(data, length, &width, &height, &channels)) {
+    throw InputError({name}, "not an image that can be read", {"PNG, JPEG, BMP and PGM are"});
+  }
+  if (std::int64_t{width} * height > kMaxPixels) {
+    throw InputError({name}, "an image of " + std::to_string(width) + "x" + std::to_string(height) +
+                                 " pixels, expected at most 100 million");
+  }
+  const std::unique_ptr<stbi_uc, void (*)(void*)> loaded(
+      stbi_load_from_memory(data, length, &width, &height, &channels, 2), std::free);
+  if (!loaded) throw InputError({name}, std::string("the image is broken: ") + stbi_failure_reason());
+  Image image(width, height);
+  for (std::size_t k = 0; k < image.pixels.size(); ++k) {
+    const int gray = loaded.get()[2 * k], alpha = loaded.get()[2 * k + 1];
+    image.pixels[k] = static_cast<std::uint8_t>((gray * alpha + 255 * (255 - alpha) + 127) / 255);
+  }
+  return image;
+}
+
+Image read_image(const std::string& path) {
+  return decode_image(read_file(path), path);
+}
+
+std::string encode_png(const Image& image) {
+  std::string bytes;
+  const auto append = [](void* to, void* data, int size) {
+    static_cast<std::string*>(to)->append(static_cast<const char*>(data), static_cast<std::size_t>(size));
+  };
+  const int done =
+      stbi_write_png_to_func(append, &bytes, image.width, image.height, 1, image.pixels.data(), image.width);
+  AS2_REQUIRE(done, "an image of at least one pixel");
+  return bytes;
+}
+
+void write_png(const std::string& path, const Image& image) {
+  write_file(path, encode_png(image));
+}
+
+Image resize(const Image& image, int width, int height) {
+  AS2_REQUIRE(width > 0 && height > 0 && image.width > 0 && image.height > 0, "sizes are positive");
+  const auto across = taps(image.width, width), down = taps(image.height, height);
+  std::vector<float> rows(static_cast<std::size_t>(width) * image.height);
+  for (int y = 0; y < image.height; ++y) {
+    for (int x = 0; x < width; ++x) {
+      float sum = 0;
+      for (const Tap& tap : across[x]) sum += tap.weight * image.at(tap.index, y);
+      rows[static_cast<std::size_t>(y) * width + x] = sum;
+    }
+  }
+  Image result(width, height);
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width; ++x) {
+      float sum = 0;
+      for (const Tap& tap : down[y])
+        sum += tap.weight * rows[static_cast<std::size_t>(tap.index) * width + x];
+      result.at(x, y) = static_cast<std::uint8_t>(std::clamp(sum + 0.5f, 0.f, 255.f));
+    }
+  }
+  return result;
+}
+
+Image crop(const Image& image, int x, int y, int width, int height) {
+  AS2_REQUIRE(x >= 0 && y >= 0 && x + width <= image.width && y + height <= image.height,
+              "the rectangle lies inside the image");
+  Image result(width, height);
+  for (int row = 0; row < height; ++row) {
+    const auto* from = &image.pixels[static_cast<std::size_t>(y + row) * image.width + x];
+    std::copy(from, from + width, &result.pixels[static_cast<std::size_t>(row) * width]);
+  }
+  return result;
+}
+
+void paste(Image& image, const Image& piece, int x, int y) {
+  for (int v = std::max(0, -y); v < piece.height && y + v < image.height; ++v) {
+    for (int u = std::max(0, -x); u < piece.width && x + u < image.width; ++u)
+      image.at(x + u, y + v) = piece.at(u, v);
+  }
+}
+
+void fill_rectangle(Image& image, int x, int y, int width, int height, std::uint8_t gray) {
+  for (int v = std::max(0, y); v < std::min(image.height, y + height); ++v) {
+    for (int u = std::max(0, x); u < std::min(image.width, x + width); ++u) image.at(u, v) = gray;
+  }
+}
+
+void draw_line(Image& image, double x0, double y0, double x1, double y1, double thickness,
+               std::uint8_t gray) {
+  const double reach = thickness / 2 + 1;
+  const double dx = x1 - x0, dy = y1 - y0, squared = dx * dx + dy * dy;
+  const int top = std::max(0, static_cast<int>(std::min(y0, y1) - reach));
+  const int bottom = std::min(image.height - 1, static_cast<int>(std::max(y0, y1) + reach));
+  const int left = std::max(0, static_cast<int>(std::min(x0, x1) - reach));
+  const int right = std::min(image.width - 1, static_cast<int>(std::max(x0, x1) + reach));
+  for (int y = top; y <= bottom; ++y) {
+    for (int x = left; x <= right; ++x) {
+      const double px = x + 0.5 - x0, py = y + 0.5 - y0;
+      const double along = squared > 0 ? std::clamp((px * dx + py * dy) / squared, 0.0, 1.0) : 0.0;
+      const double distance = std::hypot(px - along * dx, py - along * dy);
+      const double cover = std::clamp(thickness / 2 - distance + 0.5, 0.0, 1.0);
+      image.at(x, y) = static_cast<std::uint8_t>(std::lround(image.at(x, y) * (1 - cover) + gray * cover));
+    }
+  }
+}
+
+std::string terminal_picture(const Image& image, int columns, bool colour) {
+  const int rows = std::max(1, static_cast<int>(std::lround(columns * image.height / (2.0 * image.width))));
+  std::string text;
+  if (!colour) {
+    static constexpr char kRamp[] = " .:-=+*#%@";
+    const Image small = resize(image, columns, rows);
+    for (int y = 0; y < rows; ++y) {
+      for (int x = 0; x < columns; ++x) text += kRamp[small.at(x, y) * 10 / 256];
+      text += '\n';
+    }
+    return text;
+  }
+  const Image small = resize(image, columns, 2 * rows);
+  const auto shade = [](int gray) { return std::to_string(232 + gray * 24 / 256); };
+  for (int y = 0; y < rows; ++y) {
+    for (int x = 0; x < columns; ++x) {
+      text += "\x1b[38;5;" + shade(small.at(x, 2 * y)) + ";48;5;" + shade(small.at(x, 2 * y + 1)) + "m\u2580";
+    }
+    text += "\x1b[0m\n";
+  }
+  return text;
+}
+
+}  // namespace as2::formats

@@ -1,0 +1,69 @@
+// From a picture of a board to cells as MNIST has them, and the answer drawn back into the picture.
+//
+// Read are straight, cropped pictures with drawn grid lines, 200 to 4,000 pixels a side, dark ink on light
+// paper or the reverse, and the paper's boards without lines (28 pixels a cell).
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "formats/image.h"
+#include "sudoku/board.h"
+
+namespace as2::vision {
+
+// A cell's inside in the picture, without its lines.
+struct CellPlace {
+  int x = 0, y = 0, width = 0, height = 0;
+};
+
+struct BoardReading {
+  int side = 9;
+  std::vector<formats::Image>
+      cells;  // 28×28, white on black, centred and scaled as MNIST; all black where blank
+  std::vector<bool> blank;
+  std::vector<CellPlace> places;
+  bool dark_ink = true;
+  bool lines = true;  // false: a board of the paper's kind, its cells cut out as they are
+  std::string saw;    // one sentence for people
+};
+
+// Finds the grid and cuts it into cells. `name` stands for the picture in messages; with `debug`, pictures of
+// the intermediate steps are added to it, whatever happens. Throws InputError, saying what was seen: not a
+// board, two boards, unreadable, or of a size that is not read.
+using DebugPictures = std::vector<std::pair<std::string, formats::Image>>;
+BoardReading read_board(const formats::Image& picture, const std::string& name, int box = 3,
+                        DebugPictures* debug = nullptr);
+
+// The picture with the answer's digits (1 … 9) written into the blank cells, thinner and paler than the ink.
+formats::Image draw_answer(const formats::Image& picture, const BoardReading& reading,
+                           const sudoku::Grid& answer);
+
+// Draws 1 … 9 with a few straight strokes, filling the place.
+void draw_digit(formats::Image& image, int digit, const CellPlace& place, double thickness,
+                std::uint8_t gray);
+
+// The ink of a picture: how much darker (or, on dark paper, brighter) than the paper around it, 255 being the
+// ink of this picture's strokes.
+struct Ink {
+  formats::Image strength;
+  bool dark = true;   // ink on paper; false: light on dark
+  int contrast = 0;   // gray levels between paper and ink
+  int threshold = 0;  // of strength: above it is a drawn line, below it may be noise
+};
+Ink find_ink(const formats::Image& picture);
+
+// Lines of the grid in one direction: the pixels [begin, end) that each covers; cells + 1 of them.
+struct GridLines {
+  std::vector<std::pair<double, double>> down, across;  // horizontal lines' y, vertical lines' x
+};
+// The lines of a board with side × side cells; throws InputError as read_board does.
+GridLines find_grid(const Ink& ink, const std::string& name, int side, DebugPictures* debug);
+
+// Ink of one cell, any size, made into MNIST's form: what hangs on the border or is a speck is left out, the
+// rest scaled into 20×20 and set with its centre of mass at the middle pixel of 28×28. All black if nothing
+// is left.
+formats::Image normalised_digit(const formats::Image& ink, int threshold);
+
+}  // namespace as2::vision

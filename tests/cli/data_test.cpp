@@ -1,0 +1,89 @@
+// `as2 data …` as a user runs it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "datasets/real_mnist.h"
+#include "files.h"
+#include "sudoku/board_list.h"
+#include "support/temporary_folder.h"
+
+namespace as2::test {
+namespace {
+
+using testing::HasSubstr;
+
+struct Outcome {
+  int exit_code;
+  std::string out, err;
+};
+
+Outcome as2(const test::TemporaryFolder& folder, const std::string& arguments) {
+  const std::string command = std::string(std::getenv("AS2_BINARY")) + " data " + arguments + " >" +
+                              (folder / "out") + " 2>" + (folder / "err");
+  const int status = std::system(command.c_str());
+  return {WEXITSTATUS(status), read_file(folder / "out"), read_file(folder / "err")};
+}
+
+TEST(DataVerb, SudokuWritesTheListAndIsDeterministic) {
+  test::TemporaryFolder folder;
+  const Outcome run =
+      as2(folder, "sudoku --count 30 --clues 30-40 --seed 5 --json --out " + (folder / "list.txt"));
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const auto document = nlohmann::json::parse(run.out);
+  EXPECT_EQ(document["count"], 30);
+  const std::vector<sudoku::Board> boards = sudoku::read_boards(folder / "list.txt");
+  ASSERT_EQ(boards.size(), 30u);
+  for (std::size_t k = 0; k < boards.size(); ++k)
+    EXPECT_EQ(boards[k].puzzle, sudoku::generate({3, 30, 40, 5}, k).puzzle);
+  EXPECT_EQ(as2(folder, "sudoku --count 30 --clues 30-40 --seed 5 --threads 1").out,
+            read_file(folder / "list.txt"));
+  EXPECT_EQ(folder.entries(), 3) << "no temporary file is left";
+}
+
+TEST(DataVerb, SudokuMakesOtherSizes) {
+  test::TemporaryFolder folder;
+  EXPECT_EQ(as2(folder, "sudoku --box 2 --count 3 --clues 6").out.size(), 3u * 34);
+  EXPECT_EQ(as2(folder, "sudoku --box 4 --count 2 --clues 140").out.size(), 2u * 514);
+}
+
+TEST(DataVerb, MistakesHaveTheirExitCodes) {
+  test::TemporaryFolder folder;
+  EXPECT_EQ(as2(folder, "").exit_code, 2);
+  EXPECT_EQ(as2(folder, "sudoku --clues many").exit_code, 2);
+  EXPECT_EQ(as2(folder, "sudoku --box 5").exit_code, 2);
+  EXPECT_EQ(as2(folder, "sudoku --count 1 --json").exit_code, 2);
+  EXPECT_EQ(as2(folder, "sudoku --clues 3-9").exit_code, 1);
+  EXPECT_EQ(as2(folder, "sudoku --count 1 --out /nonexistent/x").exit_code, 1);
+  folder.put("broken.txt", "# boards\n12345\n");
+  const Outcome run =
+      as2(folder, "render " + (folder / "broken.txt") + " --split test --out " + (folder / "r"));
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_THAT(run.err, HasSubstr("broken.txt:2: error: a puzzle of 5 characters"));
+  for (const char* verb : {"", "mnist", "sudoku", "render", "addition"})
+    EXPECT_EQ(as2(folder, std::string(verb) + " --help").exit_code, 0);
+}
+
+TEST(DataVerb, MnistRenderAndAdditionWork) {
+  AS2_NEED_MNIST();
+  test::TemporaryFolder folder;
+  const Outcome mnist = as2(folder, "mnist --offline --json");
+  ASSERT_EQ(mnist.exit_code, 0) << mnist.err;
+  EXPECT_EQ(nlohmann::json::parse(mnist.out)["train"], 60000);
+  ASSERT_EQ(as2(folder, "sudoku --count 3 --out " + (folder / "list.txt")).exit_code, 0);
+  ASSERT_EQ(
+      as2(folder, "render " + (folder / "list.txt") + " --split test --out " + (folder / "boards")).exit_code,
+      0);
+  EXPECT_TRUE(std::filesystem::exists(folder / "boards/board-00002.png"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "boards/labels.jsonl"));
+  const Outcome addition = as2(folder, "addition --n 2 --count 30000 --split train --seed 1");
+  ASSERT_EQ(addition.exit_code, 0) << addition.err;
+  EXPECT_EQ(std::count(addition.out.begin(), addition.out.end(), '\n'), 30000);
+}
+
+}  // namespace
+}  // namespace as2::test
