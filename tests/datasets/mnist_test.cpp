@@ -13,7 +13,6 @@
 #include "files.h"
 #include "formats/gzip.h"
 #include "formats/sha256.h"
-#include "sudoku/board_list.h"
 #include "support/temporary_folder.h"
 
 namespace as2::datasets {
@@ -39,13 +38,6 @@ std::string idx_labels(std::uint32_t count) {
   std::string bytes = big_endian(0x801) + big_endian(count);
   for (std::uint32_t k = 0; k < count; ++k) bytes += static_cast<char>(k % 10);
   return bytes;
-}
-
-// Packed by the system's own gzip, not by ours.
-std::string gzipped(const TemporaryFolder& folder, const std::string& bytes) {
-  folder.put("to-pack", bytes);
-  EXPECT_EQ(std::system(("gzip -f '" + (folder / "to-pack") + "'").c_str()), 0);
-  return read_file(folder / "to-pack.gz");
 }
 
 template <typename Call>
@@ -75,24 +67,15 @@ TEST(Sha256, MatchesPublishedValues) {
 
 TEST(Gzip, UnpacksAndRefusesWhatIsBroken) {
   TemporaryFolder folder;
-  const std::string bytes = idx_images(20), packed = gzipped(folder, bytes);
+  const std::string bytes = idx_images(20), packed = folder.gzipped(bytes);
   EXPECT_EQ(formats::unpack_gzip(packed, "x.gz"), bytes);
-  EXPECT_EQ(formats::unpack_gzip(gzipped(folder, ""), "x.gz"), "");
+  EXPECT_EQ(formats::unpack_gzip(folder.gzipped(""), "x.gz"), "");
   for (const std::size_t length : {std::size_t{5}, packed.size() / 2, packed.size() - 1})
     EXPECT_THAT(error_of([&] { formats::unpack_gzip(packed.substr(0, length), "x.gz"); }),
                 HasSubstr("x.gz: error: "));
   std::string flipped = packed;
   flipped[packed.size() / 2] ^= 4;
   EXPECT_THAT(error_of([&] { formats::unpack_gzip(flipped, "x.gz"); }), HasSubstr("broken or cut off"));
-}
-
-TEST(Gzip, ListsOfBoardsMayBeGzipped) {
-  TemporaryFolder folder;
-  const std::vector<sudoku::Board> boards = sudoku::generate({3, 36, 36, 1}, 0, 50);
-  const std::vector<sudoku::Board> again =
-      sudoku::read_boards(folder.put("list.txt.gz", gzipped(folder, sudoku::format_boards(boards))));
-  ASSERT_EQ(again.size(), 50u);
-  for (int k = 0; k < 50; ++k) EXPECT_EQ(again[k].solution, boards[k].solution);
 }
 
 TEST(Idx, ReadsPlainAndGzipped) {
@@ -104,7 +87,7 @@ TEST(Idx, ReadsPlainAndGzipped) {
   EXPECT_EQ(plain.image(3)[5], (3 * 784 + 5) * 7 % 251);
   EXPECT_EQ(plain.labels[13], 3);
   const Digits packed =
-      read_digits(folder.put("i.gz", gzipped(folder, images)), folder.put("l.gz", gzipped(folder, labels)));
+      read_digits(folder.put("i.gz", folder.gzipped(images)), folder.put("l.gz", folder.gzipped(labels)));
   EXPECT_EQ(packed.pixels, plain.pixels);
   EXPECT_EQ(packed.labels, plain.labels);
   EXPECT_THAT(indices_by_label(plain)[4], testing::ElementsAre(4, 14, 24));

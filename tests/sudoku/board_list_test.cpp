@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "as2/error.h"
+#include "support/temporary_folder.h"
 
 namespace as2::sudoku {
 namespace {
@@ -92,6 +93,15 @@ TEST(BoardList, NamesAFileThatIsNotThere) {
   } catch (const InputError& error) {
     EXPECT_THAT(error.what(), StartsWith("/nonexistent/list.txt: error: cannot be opened: No such file"));
   }
+}
+
+TEST(BoardList, MayBeGzipped) {
+  const test::TemporaryFolder folder;
+  const std::vector<Board> boards = generate({3, 36, 36, 1}, 0, 50);
+  const std::vector<Board> again =
+      read_boards(folder.put("list.txt.gz", folder.gzipped(format_boards(boards))));
+  ASSERT_EQ(again.size(), 50u);
+  for (int k = 0; k < 50; ++k) EXPECT_EQ(again[k].solution, boards[k].solution);
 }
 
 }  // namespace

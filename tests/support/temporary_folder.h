@@ -38,6 +38,14 @@ class TemporaryFolder {
     std::filesystem::permissions(path_ / name, std::filesystem::perms::owner_all);
     return *this / name;
   }
+  // The bytes packed by the system's own gzip, not by ours.
+  std::string gzipped(const std::string& bytes) const {
+    put("to-pack", bytes);
+    if (std::system(("gzip -f '" + (*this / "to-pack") + "'").c_str()) != 0)
+      throw std::runtime_error("gzip failed");
+    std::ifstream packed(path_ / "to-pack.gz", std::ios::binary);
+    return {std::istreambuf_iterator<char>(packed), {}};
+  }
   // Everything in it, hidden files included.
   std::ptrdiff_t entries() const {
     return std::distance(std::filesystem::directory_iterator(path_), std::filesystem::directory_iterator());
