@@ -20,7 +20,19 @@ struct Position {
   std::vector<std::string> symbols;  // as clingo prints them; Boolean: `false`, `true`
   std::vector<std::string> atoms;    // per symbol: the atom it makes true, "" for `false` and `_`
   bool boolean = false;
-  SourceLocation location;  // of the choice that declares it
+  bool guess = false;       // one of `guesses` below: it weighs 1 unless somebody has beliefs about it
+  SourceLocation location;  // of the choice that declares it; of a guess: of a rule that derives it
+};
+
+// Why a Boolean position stands for an atom that rules derive.
+enum class GuessReason : std::uint8_t { kNegation, kChosenAndDerived, kChoiceInLoop };
+const char* name_of(GuessReason reason);  // "negation", "chosen and derived", "choice in a loop"
+
+// A position whose value is an atom's truth; the family `founded` says that the rules derive what was guessed.
+struct Guess {
+  int position = 0;
+  GuessReason reason = GuessReason::kNegation;
+  std::vector<std::string> cycle;  // literals: the atom, what it depends on, …, the atom
 };
 
 // "The position's symbol is one of these." `symbols` is sorted, not empty, and not the whole domain.
@@ -140,6 +152,7 @@ struct ShownAtom {
 
 struct ConstraintProgram {
   std::vector<Position> positions;
+  std::vector<Guess> guesses;  // by position
   std::vector<Node> nodes;
   std::vector<Component> components;  // cover all nodes, in order
   std::vector<Aggregate> aggregates;

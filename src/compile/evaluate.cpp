@@ -102,6 +102,18 @@ const char* name_of(GroupKind kind) {
   return "";
 }
 
+const char* name_of(GuessReason reason) {
+  switch (reason) {
+    case GuessReason::kNegation:
+      return "negation";
+    case GuessReason::kChosenAndDerived:
+      return "chosen and derived";
+    case GuessReason::kChoiceInLoop:
+      return "choice in a loop";
+  }
+  return "";
+}
+
 bool ValueSet::contains(std::int64_t value) const {
   const auto after =
       std::upper_bound(intervals.begin(), intervals.end(), value,
