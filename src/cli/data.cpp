@@ -16,6 +16,7 @@
 #include "files.h"
 #include "sudoku/board.h"
 #include "sudoku/board_list.h"
+#include "sudoku/hard.h"
 #include "sudoku/render.h"
 
 namespace as2::cli {
@@ -125,15 +126,22 @@ Action declare_sudoku(CLI::App& command) {
   struct Options : Common {
     sudoku::GenerateOptions generate;
     std::size_t count = 1000;
-    std::string clues = "36";
+    std::string clues;
+    int guesses = 0;
     int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   };
   auto options = std::make_shared<Options>();
   options->declare(command);
   options->declare_out(command);
   command.add_option("--count", options->count, "Puzzles to make")->capture_default_str();
-  command.add_option("--clues", options->clues, "Clues a puzzle: a number or a range A-B")
-      ->capture_default_str();
+  auto* range = command.add_option("--clues", options->clues,
+                                   "Clues per puzzle: a number or a range A-B; 36 if not given");
+  command
+      .add_option("--hard", options->guesses,
+                  "Hard puzzles instead: at least this many guesses in a plain search (9x9 only). Digging "
+                  "gives 0 to 10; lists of the hardest hold 60 to 400")
+      ->check(CLI::Range(1, 10000))
+      ->excludes(range);
   command.add_option("--seed", options->generate.seed, "The same seed gives the same list on any machine")
       ->capture_default_str();
   command.add_option("--box", options->generate.box, "Side of a box: 2, 3 or 4 (4x4, 9x9, 16x16)")
@@ -152,17 +160,30 @@ Action declare_sudoku(CLI::App& command) {
       "fewer are out of reach: take a public list. Writes `puzzle,solution` lines.");
   return [options] {
     options->check();
-    parse_clues(options->clues, options->generate);
+    if (options->guesses > 0 && options->generate.box != 3)
+      throw UsageError("--hard makes 9x9 puzzles: leave --box out");
+    parse_clues(options->clues.empty() ? "36" : options->clues, options->generate);
     Progress progress("puzzles", static_cast<std::int64_t>(options->count), options->quiet);
     std::string text;
     std::map<int, int> clues;
-    for (std::size_t first = 0; first < options->count;) {
-      const std::size_t chunk = std::min<std::size_t>(options->count - first, 256 * options->threads);
-      const auto boards = sudoku::generate(options->generate, first, chunk, options->threads);
+    const auto take = [&](const std::vector<sudoku::Board>& boards) {
       for (const sudoku::Board& board : boards) ++clues[sudoku::clue_count(board.puzzle)];
       text += sudoku::format_boards(boards);
-      first += chunk;
-      progress.advance(static_cast<std::int64_t>(chunk));
+    };
+    if (options->guesses > 0) {
+      std::size_t before = 0;
+      take(sudoku::generate_hard({options->guesses, options->generate.seed}, options->count, options->threads,
+                                 [&](std::size_t found) {
+                                   progress.advance(static_cast<std::int64_t>(found - before));
+                                   before = found;
+                                 }));
+    } else {
+      for (std::size_t first = 0; first < options->count;) {
+        const std::size_t chunk = std::min<std::size_t>(options->count - first, 256 * options->threads);
+        take(sudoku::generate(options->generate, first, chunk, options->threads));
+        first += chunk;
+        progress.advance(static_cast<std::int64_t>(chunk));
+      }
     }
     options->write(text);
     Json histogram = Json::object();

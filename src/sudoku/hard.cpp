@@ -1,0 +1,154 @@
+// Hill climbing over minimal puzzles.
+//
+// Digging clues out of random grids gives puzzles that fall to a handful of guesses; the public lists of the
+// hardest need 60 to 400. So each climb starts from a dug puzzle and changes it a little: one to three clues
+// are taken out, clues of a random solution of what is left are put in until the solution is unique again,
+// and clues that became redundant are taken out. The solved grid may change on the way, so a climb does not
+// stay near where it began. A changed puzzle replaces its parent if it takes at least as much search, or
+// enough of it: above the bound the climb wanders, and every puzzle it visits there is one of the list.
+//
+// Most climbs end in a local maximum below the bound and are given up. All numbers are integers, so a list is
+// the same on every machine.
+#include "sudoku/hard.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "as2/error.h"
+#include "sudoku/search.h"
+
+namespace as2::sudoku {
+namespace {
+
+using State = SudokuState<3>;
+
+constexpr std::int64_t kMostGuesses =
+    20000;  // of one search; a puzzle that needs more counts as needing these
+constexpr int kQuickCopies = 2, kCopies = 6, kCarefulCopies = 24;
+constexpr int kNoise = 5;  // a loss of effort within the error of its estimate is no loss
+constexpr int kClimbsWithoutPuzzle = 4000;
+
+// Unsuccessful changes after which a climb is given up: the nearer to the bound, the more.
+int patience(int effort, int bound) {
+  return 10 * effort < 8 * bound ? 1200 : effort < bound ? 4000 : 12000;
+}
+
+std::optional<std::int64_t> guesses_if_unique(const Grid& puzzle) {
+  State state;
+  state.load(puzzle.data());
+  std::int64_t budget = kMostGuesses;
+  if (state.count(2, budget, nullptr, nullptr) != 1) return std::nullopt;
+  return kMostGuesses - std::max<std::int64_t>(budget, 0);
+}
+
+// A minimal puzzle that differs from `puzzle` in a few clues; none where the attempt came to nothing.
+std::optional<Grid> changed(Grid puzzle, Random& random) {
+  std::vector<int> clues, blanks;
+  for (int cell = 0; cell < State::kCells; ++cell) (puzzle[cell] ? clues : blanks).push_back(cell);
+  random.shuffle(clues.begin(), static_cast<std::uint32_t>(clues.size()));
+  for (int k = random.between(1, 3); k > 0; --k) {
+    puzzle[clues.back()] = 0;
+    blanks.push_back(clues.back());
+    clues.pop_back();
+  }
+  State state;
+  state.load(puzzle.data());
+  std::int64_t budget = kMostGuesses;
+  Grid solution(puzzle.size());
+  if (state.count(1, budget, solution.data(), &random) == 0 || budget < 0) return std::nullopt;
+
+  constexpr int kMostAdded = 6;
+  random.shuffle(blanks.begin(), static_cast<std::uint32_t>(blanks.size()));
+  bool unique = false;
+  for (int k = 0; k < kMostAdded && !unique; ++k) {
+    puzzle[blanks[k]] = solution[blanks[k]];
+    clues.push_back(blanks[k]);
+    unique = guesses_if_unique(puzzle).has_value();
+  }
+  if (!unique) return std::nullopt;
+  random.shuffle(clues.begin(), static_cast<std::uint32_t>(clues.size()));
+  for (const int cell : clues) {
+    const std::uint8_t digit = std::exchange(puzzle[cell], std::uint8_t{0});
+    if (!guesses_if_unique(puzzle)) puzzle[cell] = digit;
+  }
+  return puzzle;
+}
+
+std::vector<Board> climb(const HardOptions& options, std::uint64_t index) {
+  Random random(options.seed, index);
+  const int bound = effort_of_guesses(options.guesses);
+  std::vector<Board> visited;
+  Grid puzzle = generate({3, 17, 26, scatter(options.seed)}, index).puzzle;
+  int effort = search_effort(puzzle, kCopies, random);
+  for (int failures = 0; failures < patience(effort, bound) && visited.size() < options.per_climb;
+       ++failures) {
+    const std::optional<Grid> next = changed(puzzle, random);
+    if (!next || *next == puzzle) continue;
+    const int wanted = std::min(effort - kNoise, bound);
+    if (search_effort(*next, kQuickCopies, random) < wanted - 256) continue;
+    const int reached = search_effort(*next, kCopies, random);
+    if (reached < wanted) continue;
+    if (reached > effort + kNoise || reached >= bound) failures = 0;
+    puzzle = *next;
+    effort = reached;
+    // The estimate that let it in is flattering: what goes into the list is measured afresh.
+    if (effort >= bound && search_effort(puzzle, kCarefulCopies, random) >= bound)
+      visited.push_back({puzzle, solve(puzzle).value()});
+  }
+  return visited;
+}
+
+}  // namespace
+
+int effort_of_guesses(std::int64_t guesses) {
+  // The binary logarithm with eight digits after the point, by repeated squaring.
+  std::uint64_t value = static_cast<std::uint64_t>(guesses) + 1;
+  int whole = 63 - __builtin_clzll(value);
+  std::uint64_t mantissa = (value << (63 - whole)) >> 32;  // in [2³¹, 2³²)
+  int result = whole;
+  for (int digit = 0; digit < 8; ++digit) {
+    mantissa = mantissa * mantissa >> 31;
+    const std::uint64_t carry = mantissa >> 32;
+    mantissa >>= carry;
+    result = 2 * result + static_cast<int>(carry);
+  }
+  return result;
+}
+
+int search_effort(const Grid& puzzle, int copies, Random& random) {
+  int sum = 0;
+  for (int copy = 0; copy < copies; ++copy)
+    sum += effort_of_guesses(
+        guesses_if_unique(Symmetry::random(3, random).apply(puzzle)).value_or(kMostGuesses));
+  return sum / copies;
+}
+
+std::vector<Board> generate_hard(const HardOptions& options, std::size_t count, int threads,
+                                 const std::function<void(std::size_t)>& found) {
+  AS2_REQUIRE(options.guesses > 0 && threads > 0, "a positive number of guesses and of threads");
+  std::vector<Board> boards;
+  int fruitless = 0;
+  for (std::uint64_t first = 0; boards.size() < count; first += static_cast<std::uint64_t>(threads)) {
+    std::vector<std::vector<Board>> climbs(static_cast<std::size_t>(threads));
+    std::vector<std::thread> workers;
+    for (std::size_t t = 1; t < climbs.size(); ++t)
+      workers.emplace_back([&, t] { climbs[t] = climb(options, first + t); });
+    climbs[0] = climb(options, first);
+    for (std::thread& worker : workers) worker.join();
+    for (const std::vector<Board>& visited : climbs) {
+      fruitless = visited.empty() ? fruitless + 1 : 0;
+      boards.insert(boards.end(), visited.begin(), visited.end());
+    }
+    if (fruitless > kClimbsWithoutPuzzle)
+      throw InputError("no puzzle of " + std::to_string(options.guesses) + " guesses in " +
+                           std::to_string(fruitless) + " climbs",
+                       {"ask for fewer guesses: lists of the hardest puzzles need 60 to 400"});
+    if (boards.size() > count) boards.resize(count);
+    if (found) found(boards.size());
+  }
+  return boards;
+}
+
+}  // namespace as2::sudoku
