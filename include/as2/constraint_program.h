@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "as2/error.h"
@@ -47,27 +48,40 @@ struct ValueSet {
   bool contains(std::int64_t value) const;
 };
 
-// Definitions as a circuit. A node's truth follows from its inputs:
-//   kSet          the set literal holds
-//   kConjunction  all inputs hold (none: true)               soft: product
-//   kDisjunction  some input holds (none: false)             soft: noisy-or; max inside a recursive component
-//   kBound        Σ weights[k]·[inputs[k] holds] ∈ allowed   soft: convolution over independent inputs
-// Nodes stand in evaluation order: a node's inputs come before it, except inside a recursive component,
-// whose nodes are contiguous, contain no negation and no kBound over members, and take their least fixpoint.
-enum class NodeKind : std::uint8_t { kSet, kConjunction, kDisjunction, kBound };
-
 struct NodeRef {
   int node = 0;
   bool negated = false;
 };
 
+// All inputs hold (none: true). Soft: product.
+struct Conjunction {
+  std::vector<NodeRef> inputs;
+};
+
+// Some input holds (none: false). Soft: noisy-or; inside a recursive component the maximum.
+struct Disjunction {
+  std::vector<NodeRef> inputs;
+};
+
+// Σ weights[k]·[inputs[k] holds] ∈ allowed. Soft: convolution over independent inputs.
+struct Bound {
+  std::vector<NodeRef> inputs;
+  std::vector<std::int64_t> weights;  // one per input
+  ValueSet allowed;
+};
+
+// What decides a node's truth. Visited with one lambda per alternative, so that none can be forgotten.
+using NodeContent = std::variant<SetLiteral, Conjunction, Disjunction, Bound>;
+
+// Definitions as a circuit. Nodes stand in evaluation order: a node's inputs come before it, except inside a
+// recursive component, whose nodes are contiguous, contain no negation and no Bound over members, and take
+// their least fixpoint.
 struct Node {
-  NodeKind kind = NodeKind::kConjunction;
-  SetLiteral set;                     // kSet
-  std::vector<NodeRef> inputs;        // the others
-  std::vector<std::int64_t> weights;  // kBound, one per input
-  ValueSet allowed;                   // kBound
-  std::string atom;                   // the atom this node decides, as clingo prints it; "" if auxiliary
+  NodeContent content;
+  std::string atom;  // the atom this node decides, as clingo prints it; "" if auxiliary
+
+  // The nodes it depends on directly; none for a set literal.
+  const std::vector<NodeRef>& inputs() const;
 };
 
 struct Component {
@@ -76,15 +90,12 @@ struct Component {
   bool recursive = false;
 };
 
-enum class GroupKind : std::uint8_t { kExclusive, kLinear, kNogood, kDerived };
-const char* name_of(GroupKind kind);  // "exclusive", …
-
-// At most one of the members holds. At most one member a position.
+// At most one of the members holds. At most one member per position.
 struct Slot {
   std::vector<SetLiteral> members;
 };
 
-// Not all literals hold. At most one literal a position. No literal at all: always violated.
+// Not all literals hold. At most one literal per position. No literal at all: always violated.
 struct Nogood {
   std::vector<SetLiteral> literals;
 };
@@ -111,17 +122,22 @@ struct DerivedNogood {
   std::vector<NodeRef> body;
 };
 
-// What one family says about one set of positions. One of the four lists is used, as `kind` says.
-// A group with no position at all (kNogood with an empty nogood) is violated whatever the positions say.
+// What a group says; each alternative is one kind of group. Visited with one lambda per alternative, so that
+// a kind nobody handles does not compile.
+using Slots = std::vector<Slot>;                    // "exclusive"
+using Linears = std::vector<Linear>;                // "linear"
+using Nogoods = std::vector<Nogood>;                // "nogood"
+using DerivedNogoods = std::vector<DerivedNogood>;  // "derived"
+using GroupContent = std::variant<Slots, Linears, Nogoods, DerivedNogoods>;
+
+// What one family says about one set of positions. A group with no position at all (an empty nogood) is
+// violated whatever the positions say.
 struct Group {
   int family = 0;
-  GroupKind kind = GroupKind::kNogood;
-  std::vector<int> positions;           // sorted; those the group depends on
-  std::vector<Slot> slots;              // kExclusive
-  std::vector<Linear> linears;          // kLinear
-  std::vector<Nogood> nogoods;          // kNogood
-  std::vector<DerivedNogood> deriveds;  // kDerived
-  std::int64_t terms = 0;               // residual terms (see residual_terms() below)
+  std::vector<int> positions;  // sorted; those the group depends on
+  GroupContent content;
+
+  const char* kind() const;  // "exclusive", …
 };
 
 // One source statement.
@@ -173,14 +189,8 @@ struct ConstraintProgram {
   int find_symbol(int position, const std::string& symbol) const;
 };
 
-// An assignment: a symbol index a position.
+// An assignment: one symbol index per position.
 using Assignment = std::vector<int>;
-
-// Residual terms of a group: one per (slot, position, symbol of its member) for kExclusive; per (linear,
-// position, symbol) with the guard's for kLinear; per (nogood, position, symbol of its literal) for
-// kNogood; per (nogood, position it depends on, symbol) for kDerived; an always-violated instance has one
-// per (position, symbol) of the whole program.
-std::int64_t residual_terms(const ConstraintProgram& program, const Group& group);
 
 // Truth of every circuit node under an assignment (recursive components by least fixpoint).
 std::vector<char> evaluate_nodes(const ConstraintProgram& program, const Assignment& assignment);

@@ -60,15 +60,15 @@ compile::ConstraintProgram bench_board(int box, int families, int boards, int ex
     compile::Group group;
     group.family = unit / (boards * side);
     const int first = unit / side % boards * side * side;  // of its board
-    group.kind = compile::GroupKind::kExclusive;
-    group.slots.resize(static_cast<std::size_t>(symbols));
+    compile::Slots slots(static_cast<std::size_t>(symbols));
     const int n = unit % side;
     for (int k = 0; k < side; ++k) {
       const int boxed = (n / box * box + k / box) * side + n % box * box + k % box;
       const int cell = first + (group.family == 0 ? n * side + k : group.family == 1 ? k * side + n : boxed);
       group.positions.push_back(cell);
-      for (int s = 0; s < symbols; ++s) group.slots[s].members.push_back({cell, {s}});
+      for (int s = 0; s < symbols; ++s) slots[s].members.push_back({cell, {s}});
     }
+    group.content = std::move(slots);
     program.groups.push_back(std::move(group));
   }
   return program;

@@ -39,7 +39,6 @@ ConstraintProgram addition(int addends) {
   compile::Aggregate aggregate;
   aggregate.max = 9 * addends;
   compile::Group group;
-  group.kind = compile::GroupKind::kLinear;
   for (int i = 0; i < addends; ++i) {
     aggregate.positions.push_back(i);
     aggregate.values.push_back({0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
@@ -47,7 +46,7 @@ ConstraintProgram addition(int addends) {
   compile::Linear linear;
   linear.guard = addends;
   for (int sum = 0; sum <= 9 * addends; ++sum) linear.allowed.push_back({{{sum, sum}}});
-  group.linears.push_back(std::move(linear));
+  group.content = compile::Linears{std::move(linear)};
   program.aggregates.push_back(std::move(aggregate));
   program.groups.push_back(std::move(group));
   return program;

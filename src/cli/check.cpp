@@ -4,12 +4,14 @@
 #include <iomanip>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <optional>
 
 #include "as2/compile.h"
 #include "cli/program_options.h"
 #include "cli/verbs.h"
 #include "compile/dump.h"
+#include "compile/residual_terms.h"
 #include "files.h"
 
 namespace as2::cli {
@@ -27,30 +29,32 @@ struct FamilySummary {
 
 std::vector<FamilySummary> summarise(const ConstraintProgram& program) {
   std::vector<FamilySummary> result(program.families.size());
-  for (const Group& group : program.groups) {
+  const std::vector<std::int64_t> terms = compile::residual_terms(program);
+  for (std::size_t g = 0; g < program.groups.size(); ++g) {
+    const Group& group = program.groups[g];
     FamilySummary& family = result[static_cast<std::size_t>(group.family)];
-    const std::string kind = name_of(group.kind);
+    const std::string kind = group.kind();
     family.kind = family.groups == 0 || family.kind == kind ? kind : "mixed";
     ++family.groups;
-    family.terms += group.terms;
+    family.terms += terms[g];
   }
   return result;
 }
 
-std::int64_t total_terms(const ConstraintProgram& program) {
-  std::int64_t terms = 0;
-  for (const Group& group : program.groups) terms += group.terms;
-  return terms;
+std::int64_t total_terms(const std::vector<FamilySummary>& families) {
+  return std::accumulate(
+      families.begin(), families.end(), std::int64_t{0},
+      [](std::int64_t terms, const FamilySummary& family) { return terms + family.terms; });
 }
 
 ordered_json to_json(const compile::Compiled& compiled) {
   const ConstraintProgram& program = compiled.program;
+  const std::vector<FamilySummary> summaries = summarise(program);
   ordered_json document = {
       {"positions", program.positions.size()}, {"atoms", program.atoms},
-      {"groups", program.groups.size()},       {"residual_terms", total_terms(program)},
+      {"groups", program.groups.size()},       {"residual_terms", total_terms(summaries)},
       {"definitions", program.definitions},    {"objectives", program.objective_statements.size()},
       {"families", ordered_json::array()},     {"warnings", ordered_json::array()}};
-  const std::vector<FamilySummary> summaries = summarise(program);
   for (std::size_t k = 0; k < summaries.size(); ++k) {
     const compile::Family& family = program.families[k];
     document["families"].push_back({{"name", family.name},
@@ -91,14 +95,14 @@ void print_table(const std::vector<std::vector<std::string>>& rows, const std::s
 
 void print_summary(const compile::Compiled& compiled) {
   const ConstraintProgram& program = compiled.program;
+  const std::vector<FamilySummary> summaries = summarise(program);
   print_table({{"positions", std::to_string(program.positions.size())},
                {"atoms", std::to_string(program.atoms)},
                {"groups", std::to_string(program.groups.size())},
-               {"residual terms", std::to_string(total_terms(program))},
+               {"residual terms", std::to_string(total_terms(summaries))},
                {"definitions", std::to_string(program.definitions)},
                {"objectives", std::to_string(program.objective_statements.size())}},
               "lr");
-  const std::vector<FamilySummary> summaries = summarise(program);
   if (summaries.empty()) return;
   std::vector<std::vector<std::string>> rows = {{"family", "line", "kind", "groups", "terms"}};
   for (std::size_t k = 0; k < summaries.size(); ++k) {
@@ -118,14 +122,6 @@ struct CheckOptions {
   bool json = false;
 };
 
-std::string listed_groups(const ConstraintProgram& program) {
-  std::string text;
-  for (const Group& group : program.groups) {
-    text += program.families[static_cast<std::size_t>(group.family)].name + ": " + describe(program, group);
-  }
-  return text;
-}
-
 std::string listed_positions(const ConstraintProgram& program) {
   std::string text;
   for (const compile::Position& position : program.positions) {
@@ -138,7 +134,7 @@ std::string listed_positions(const ConstraintProgram& program) {
 
 // What `--show` asks of the compiled program; nothing for what is shown on the way there.
 std::optional<std::string> listed(const std::string& show, const ConstraintProgram& program) {
-  if (show == "groups") return listed_groups(program);
+  if (show == "groups") return compile::list_groups(program);
   if (show == "positions") return listed_positions(program);
   return std::nullopt;
 }

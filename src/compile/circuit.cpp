@@ -139,24 +139,22 @@ NodeRef Circuit::ref(Formula formula) const {
   return {formula.id == 0 ? -1 : node_of_[static_cast<std::size_t>(formula.id)], formula.negated};
 }
 
-Node Circuit::node(const FormulaBody& body) const {
-  Node result;
-  if (body.kind == FormulaKind::kSet) {
-    result.kind = NodeKind::kSet;
-    result.set = body.set;
-  } else if (body.kind == FormulaKind::kTest) {
+NodeContent Circuit::content_of(const FormulaBody& body) const {
+  if (body.kind == FormulaKind::kSet) return body.set;
+  if (body.kind == FormulaKind::kTest) {
     const Sum& sum = formulas_.sum(body.sum);
-    result.kind = NodeKind::kBound;
+    Bound bound;
     for (const WeightedFormula& input : sum.inputs) {
-      result.inputs.push_back(ref(input.formula));
-      result.weights.push_back(input.weight);
+      bound.inputs.push_back(ref(input.formula));
+      bound.weights.push_back(input.weight);
     }
-    result.allowed = affine(body.values, 1, -sum.constant);
-  } else {
-    result.kind = body.kind == FormulaKind::kConjunction ? NodeKind::kConjunction : NodeKind::kDisjunction;
-    for (const Formula input : body.inputs) result.inputs.push_back(ref(input));
+    bound.allowed = affine(body.values, 1, -sum.constant);
+    return bound;
   }
-  return result;
+  std::vector<NodeRef> inputs;
+  for (const Formula input : body.inputs) inputs.push_back(ref(input));
+  if (body.kind == FormulaKind::kConjunction) return Conjunction{std::move(inputs)};
+  return Disjunction{std::move(inputs)};
 }
 
 void Circuit::write_component(int component, int first, ConstraintProgram& program) {
@@ -164,24 +162,23 @@ void Circuit::write_component(int component, int first, ConstraintProgram& progr
   const int begin = static_cast<int>(program.nodes.size());
   for (std::size_t member = 0; member < members.size(); ++member) {
     node_of_[static_cast<std::size_t>(first) + member] = begin + static_cast<int>(member);
-    Node node;
-    node.kind = NodeKind::kDisjunction;
-    node.atom = atom_of_[static_cast<std::size_t>(first) + member];
-    program.nodes.push_back(std::move(node));
+    program.nodes.push_back({Disjunction{}, atom_of_[static_cast<std::size_t>(first) + member]});
   }
   for (std::size_t member = 0; member < members.size(); ++member) {
+    Disjunction alternatives;
     for (const RecursiveRule& rule : members[member]) {
-      Node body;
+      Conjunction body;
       for (const Formula input : rule.outside) body.inputs.push_back(ref(input));
       for (const int inside : rule.inside) body.inputs.push_back({begin + inside, false});
-      NodeRef input{static_cast<int>(program.nodes.size()), false};
       if (body.inputs.size() == 1) {
-        input = body.inputs.front();
+        alternatives.inputs.push_back(body.inputs.front());
       } else {
-        program.nodes.push_back(std::move(body));
+        alternatives.inputs.push_back({static_cast<int>(program.nodes.size()), false});
+        program.nodes.emplace_back();
+        program.nodes.back().content = std::move(body);
       }
-      program.nodes[static_cast<std::size_t>(begin) + member].inputs.push_back(input);
     }
+    program.nodes[static_cast<std::size_t>(begin) + member].content = std::move(alternatives);
   }
   program.components.push_back({begin, static_cast<int>(program.nodes.size()), true});
 }
@@ -196,8 +193,7 @@ void Circuit::write(ConstraintProgram& program) {
     }
     const int index = static_cast<int>(program.nodes.size());
     node_of_[static_cast<std::size_t>(id)] = index;
-    program.nodes.push_back(node(body));
-    program.nodes.back().atom = atom_of_[static_cast<std::size_t>(id)];
+    program.nodes.push_back({content_of(body), atom_of_[static_cast<std::size_t>(id)]});
     if (program.components.empty() || program.components.back().recursive) {
       program.components.push_back({index, index + 1, false});
     } else {

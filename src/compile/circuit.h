@@ -37,7 +37,7 @@ class Circuit {
   NodeRef ref(Formula formula) const;
 
  private:
-  Node node(const FormulaBody& body) const;
+  NodeContent content_of(const FormulaBody& body) const;
   void write_component(int component, int first, ConstraintProgram& program);
 
   const Formulas& formulas_;

@@ -2,6 +2,9 @@
 
 #include <cstdlib>
 
+#include "compile/residual_terms.h"
+#include "overloaded.h"
+
 namespace as2::compile {
 namespace {
 
@@ -92,10 +95,17 @@ std::string set_list(const Compilation& c, const std::vector<int>& sets, const s
 std::string node_text(const ConstraintProgram& program, const NodeRef& ref) {
   if (ref.node < 0) return ref.negated ? "false" : "true";
   const Node& node = program.nodes[static_cast<std::size_t>(ref.node)];
-  const std::string name = node.kind == NodeKind::kSet ? describe(program, node.set)
-                           : node.atom.empty()         ? "n" + std::to_string(ref.node)
-                                                       : node.atom;
+  const auto* set = std::get_if<SetLiteral>(&node.content);
+  const std::string name = set                 ? describe(program, *set)
+                           : node.atom.empty() ? "n" + std::to_string(ref.node)
+                                               : node.atom;
   return (ref.negated ? "not " : "") + name;
+}
+
+std::vector<std::string> node_texts(const ConstraintProgram& program, const std::vector<NodeRef>& refs) {
+  std::vector<std::string> texts;
+  for (const NodeRef& ref : refs) texts.push_back(node_text(program, ref));
+  return texts;
 }
 
 std::string literals_text(const ConstraintProgram& program, const std::vector<SetLiteral>& literals,
@@ -103,6 +113,59 @@ std::string literals_text(const ConstraintProgram& program, const std::vector<Se
   std::vector<std::string> parts;
   for (const SetLiteral& literal : literals) parts.push_back(describe(program, literal));
   return parts.empty() ? "always violated" : join(parts, separator);
+}
+
+std::string linear_text(const ConstraintProgram& program, const Linear& linear) {
+  const Aggregate& aggregate = program.aggregates[static_cast<std::size_t>(linear.aggregate)];
+  std::string text = "  aggregate " + std::to_string(linear.aggregate) + " (" +
+                     std::to_string(aggregate.min) + ".." + std::to_string(aggregate.max) + ") in";
+  for (std::size_t symbol = 0; symbol < linear.allowed.size(); ++symbol) {
+    if (linear.guard >= 0) {
+      const Position& guard = program.positions[static_cast<std::size_t>(linear.guard)];
+      text += std::string(symbol > 0 ? ";" : "") + " " + guard.name + "=" + guard.symbols[symbol] + ":";
+    }
+    text += " " + str(linear.allowed[symbol]);
+  }
+  return text + "\n";
+}
+
+std::string content_text(const ConstraintProgram& program, const GroupContent& content) {
+  std::string text;
+  std::visit(Overloaded{[&](const Slots& slots) {
+                          for (const Slot& slot : slots)
+                            text += "  at most one of " + literals_text(program, slot.members, " ") + "\n";
+                        },
+                        [&](const Linears& linears) {
+                          for (const Linear& linear : linears) text += linear_text(program, linear);
+                        },
+                        [&](const Nogoods& nogoods) {
+                          for (const Nogood& nogood : nogoods)
+                            text += "  not " + literals_text(program, nogood.literals, ", ") + "\n";
+                        },
+                        [&](const DerivedNogoods& nogoods) {
+                          for (const DerivedNogood& nogood : nogoods)
+                            text += "  not " + join(node_texts(program, nogood.body), ", ") + "\n";
+                        }},
+             content);
+  return text;
+}
+
+std::string content_text(const ConstraintProgram& program, const NodeContent& content) {
+  return std::visit(
+      Overloaded{[&](const SetLiteral& set) { return describe(program, set); },
+                 [&](const Conjunction& all) {
+                   return all.inputs.empty() ? "true" : join(node_texts(program, all.inputs), " and ");
+                 },
+                 [&](const Disjunction& some) {
+                   return some.inputs.empty() ? "false" : join(node_texts(program, some.inputs), " or ");
+                 },
+                 [&](const Bound& sum) {
+                   std::vector<std::string> summands = node_texts(program, sum.inputs);
+                   for (std::size_t k = 0; k < summands.size(); ++k)
+                     summands[k] = std::to_string(sum.weights[k]) + "*[" + summands[k] + "]";
+                   return join(summands, " + ") + " in " + str(sum.allowed);
+                 }},
+      content);
 }
 
 }  // namespace
@@ -116,33 +179,17 @@ std::string describe(const ConstraintProgram& program, const SetLiteral& literal
   return position.name + "=" + join(symbols, "|");
 }
 
-std::string describe(const ConstraintProgram& program, const Group& group) {
-  std::vector<std::string> names;
-  for (const int position : group.positions)
-    names.push_back(program.positions[static_cast<std::size_t>(position)].name);
-  std::string text = std::string(name_of(group.kind)) + ", " + std::to_string(group.terms) + " terms, over " +
-                     (names.empty() ? "no position" : join(names, " ")) + "\n";
-  for (const Slot& slot : group.slots)
-    text += "  at most one of " + literals_text(program, slot.members, " ") + "\n";
-  for (const Nogood& nogood : group.nogoods)
-    text += "  not " + literals_text(program, nogood.literals, ", ") + "\n";
-  for (const Linear& linear : group.linears) {
-    const Aggregate& aggregate = program.aggregates[static_cast<std::size_t>(linear.aggregate)];
-    text += "  aggregate " + std::to_string(linear.aggregate) + " (" + std::to_string(aggregate.min) + ".." +
-            std::to_string(aggregate.max) + ") in";
-    for (std::size_t symbol = 0; symbol < linear.allowed.size(); ++symbol) {
-      if (linear.guard >= 0) {
-        const Position& guard = program.positions[static_cast<std::size_t>(linear.guard)];
-        text += std::string(symbol > 0 ? ";" : "") + " " + guard.name + "=" + guard.symbols[symbol] + ":";
-      }
-      text += " " + str(linear.allowed[symbol]);
-    }
-    text += "\n";
-  }
-  for (const DerivedNogood& derived : group.deriveds) {
-    std::vector<std::string> body;
-    for (const NodeRef& ref : derived.body) body.push_back(node_text(program, ref));
-    text += "  not " + join(body, ", ") + "\n";
+std::string list_groups(const ConstraintProgram& program) {
+  const std::vector<std::int64_t> terms = residual_terms(program);
+  std::string text;
+  for (std::size_t g = 0; g < program.groups.size(); ++g) {
+    const Group& group = program.groups[g];
+    std::vector<std::string> names;
+    for (const int position : group.positions)
+      names.push_back(program.positions[static_cast<std::size_t>(position)].name);
+    text += program.families[static_cast<std::size_t>(group.family)].name + ": " + group.kind() + ", " +
+            std::to_string(terms[g]) + " terms, over " + (names.empty() ? "no position" : join(names, " ")) +
+            "\n" + content_text(program, group.content);
   }
   return text;
 }
@@ -282,30 +329,15 @@ std::string dump_circuit(const Compilation& c) {
     if (component.recursive) text += "least solution of\n";
     for (int index = component.begin; index < component.end; ++index) {
       const Node& node = program.nodes[static_cast<std::size_t>(index)];
-      text += "n" + std::to_string(index) + (node.atom.empty() ? "" : " " + node.atom) + " = ";
-      std::vector<std::string> inputs;
-      for (std::size_t k = 0; k < node.inputs.size(); ++k) {
-        const std::string input = node_text(program, node.inputs[k]);
-        inputs.push_back(node.kind == NodeKind::kBound ? std::to_string(node.weights[k]) + "*[" + input + "]"
-                                                       : input);
-      }
-      if (node.kind == NodeKind::kSet) text += describe(program, node.set);
-      if (node.kind == NodeKind::kConjunction) text += inputs.empty() ? "true" : join(inputs, " and ");
-      if (node.kind == NodeKind::kDisjunction) text += inputs.empty() ? "false" : join(inputs, " or ");
-      if (node.kind == NodeKind::kBound) text += join(inputs, " + ") + " in " + str(node.allowed);
-      text += "\n";
+      text += "n" + std::to_string(index) + (node.atom.empty() ? "" : " " + node.atom) + " = " +
+              content_text(program, node.content) + "\n";
     }
   }
   return text;
 }
 
 std::string dump_groups(const Compilation& c) {
-  std::string text;
-  for (const Group& group : c.result.program.groups) {
-    text += c.result.program.families[static_cast<std::size_t>(group.family)].name + ": " +
-            describe(c.result.program, group);
-  }
-  return text;
+  return list_groups(c.result.program);
 }
 
 }  // namespace as2::compile

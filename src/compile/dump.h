@@ -19,8 +19,8 @@ std::string dump_shown(const Compilation& c);
 std::string dump_circuit(const Compilation& c);
 std::string dump_groups(const Compilation& c);
 
-// One group in a line or more, for people: its kind, positions and what it says.
-std::string describe(const ConstraintProgram& program, const Group& group);
+// Every group in a line or more, for people: its kind, positions and what it says.
+std::string list_groups(const ConstraintProgram& program);
 std::string describe(const ConstraintProgram& program, const SetLiteral& literal);
 // The ground program with atoms by name (`--show=ground`).
 std::string dump_ground(const asp::GroundProgram& ground);

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "compile/support.h"
+#include "overloaded.h"
 
 namespace as2::compile {
 namespace {
@@ -18,10 +19,10 @@ class GroupWriter {
   void write(int family, const Kinds& kinds) {
     groups_.clear();
     for (const ExclusiveGroup& exclusive : kinds.exclusive) {
-      Group& group = group_for(GroupKind::kExclusive, exclusive.positions);
+      Slots& slots = content_for<Slots>(exclusive.positions);
       for (const ExclusiveInstance& instance : exclusive.instances)
-        group.slots.push_back({literals(instance.members)});
-      std::sort(group.slots.begin(), group.slots.end(), [](const Slot& a, const Slot& b) {
+        slots.push_back({literals(instance.members)});
+      std::sort(slots.begin(), slots.end(), [](const Slot& a, const Slot& b) {
         return std::lexicographical_compare(a.members.begin(), a.members.end(), b.members.begin(),
                                             b.members.end(), before);
       });
@@ -30,19 +31,14 @@ class GroupWriter {
     for (const std::vector<int>& nogood : kinds.nogoods) {
       std::vector<int> positions;
       for (const int set : nogood) positions.push_back(formulas_[set].set.position);
-      group_for(GroupKind::kNogood, positions).nogoods.push_back({literals(nogood)});
+      content_for<Nogoods>(positions).push_back({literals(nogood)});
     }
     for (const std::vector<Formula>& body : kinds.deriveds) {
       DerivedNogood derived;
       for (const Formula formula : body) derived.body.push_back(circuit_.ref(formula));
-      group_for(GroupKind::kDerived, support_.positions_of(derived.body))
-          .deriveds.push_back(std::move(derived));
+      content_for<DerivedNogoods>(support_.positions_of(derived.body)).push_back(std::move(derived));
     }
-    for (auto& [key, group] : groups_) {
-      group.family = family;
-      group.terms = residual_terms(program_, group);
-      program_.groups.push_back(std::move(group));
-    }
+    for (auto& [key, content] : groups_) program_.groups.push_back({family, key.first, std::move(content)});
   }
 
  private:
@@ -50,11 +46,11 @@ class GroupWriter {
     return a.position != b.position ? a.position < b.position : a.symbols < b.symbols;
   }
 
-  Group& group_for(GroupKind kind, std::vector<int> positions) {
-    Group& group = groups_[{positions, kind}];
-    group.kind = kind;
-    group.positions = std::move(positions);
-    return group;
+  // The family's group of this kind over these positions.
+  template <class Kind>
+  Kind& content_for(const std::vector<int>& positions) {
+    const GroupContent empty = Kind{};
+    return std::get<Kind>(groups_.emplace(std::pair(positions, empty.index()), empty).first->second);
   }
 
   std::vector<SetLiteral> literals(const std::vector<int>& sets) const {
@@ -67,7 +63,7 @@ class GroupWriter {
     const int aggregate = aggregate_of(sum);
     std::vector<int> positions = program_.aggregates[static_cast<std::size_t>(aggregate)].positions;
     if (guard >= 0) positions.insert(std::lower_bound(positions.begin(), positions.end(), guard), guard);
-    group_for(GroupKind::kLinear, std::move(positions)).linears.push_back({aggregate, guard, allowed});
+    content_for<Linears>(positions).push_back({aggregate, guard, allowed});
   }
 
   int aggregate_of(int index) {
@@ -89,8 +85,8 @@ class GroupWriter {
   const Circuit& circuit_;
   ConstraintProgram& program_;
   SupportFinder support_;
-  std::map<int, int> aggregates_;  // by sum
-  std::map<std::pair<std::vector<int>, GroupKind>, Group> groups_;
+  std::map<int, int> aggregates_;                                            // by sum
+  std::map<std::pair<std::vector<int>, std::size_t>, GroupContent> groups_;  // by positions, then kind
 };
 
 // FNV-1a over everything that is fed to it, each piece with its length.
@@ -151,11 +147,19 @@ std::string meaning_hash(const ConstraintProgram& program) {
     for (const std::string& symbol : position.symbols) hash.add(symbol);
   }
   for (const Node& node : program.nodes) {
-    hash.add(static_cast<std::int64_t>(node.kind));
-    hash.add(node.set);
-    for (const NodeRef& ref : node.inputs) hash.add(ref);
-    for (const std::int64_t weight : node.weights) hash.add(weight);
-    hash.add(node.allowed);
+    hash.add(static_cast<std::int64_t>(node.content.index()));
+    const auto add_node = [&hash](const SetLiteral& set, const std::vector<NodeRef>& inputs,
+                                  const std::vector<std::int64_t>& weights, const ValueSet& allowed) {
+      hash.add(set);
+      for (const NodeRef& ref : inputs) hash.add(ref);
+      for (const std::int64_t weight : weights) hash.add(weight);
+      hash.add(allowed);
+    };
+    std::visit(Overloaded{[&](const SetLiteral& set) { add_node(set, {}, {}, {}); },
+                          [&](const Conjunction& all) { add_node({}, all.inputs, {}, {}); },
+                          [&](const Disjunction& some) { add_node({}, some.inputs, {}, {}); },
+                          [&](const Bound& sum) { add_node({}, sum.inputs, sum.weights, sum.allowed); }},
+               node.content);
   }
   for (const Aggregate& aggregate : program.aggregates) {
     hash.add(aggregate.positions);
@@ -166,18 +170,27 @@ std::string meaning_hash(const ConstraintProgram& program) {
   }
   for (const Group& group : program.groups) {
     hash.add(static_cast<std::int64_t>(group.family));
-    hash.add(static_cast<std::int64_t>(group.kind));
-    for (const Slot& slot : group.slots) hash.add(slot.members);
-    for (const Nogood& nogood : group.nogoods) hash.add(nogood.literals);
-    for (const Linear& linear : group.linears) {
-      hash.add(static_cast<std::int64_t>(linear.aggregate));
-      hash.add(static_cast<std::int64_t>(linear.guard));
-      for (const ValueSet& allowed : linear.allowed) hash.add(allowed);
-    }
-    for (const DerivedNogood& derived : group.deriveds) {
-      hash.add(static_cast<std::int64_t>(derived.body.size()));
-      for (const NodeRef& ref : derived.body) hash.add(ref);
-    }
+    hash.add(static_cast<std::int64_t>(group.content.index()));
+    std::visit(Overloaded{[&](const Slots& slots) {
+                            for (const Slot& slot : slots) hash.add(slot.members);
+                          },
+                          [&](const Linears& linears) {
+                            for (const Linear& linear : linears) {
+                              hash.add(static_cast<std::int64_t>(linear.aggregate));
+                              hash.add(static_cast<std::int64_t>(linear.guard));
+                              for (const ValueSet& allowed : linear.allowed) hash.add(allowed);
+                            }
+                          },
+                          [&](const Nogoods& nogoods) {
+                            for (const Nogood& nogood : nogoods) hash.add(nogood.literals);
+                          },
+                          [&](const DerivedNogoods& nogoods) {
+                            for (const DerivedNogood& nogood : nogoods) {
+                              hash.add(static_cast<std::int64_t>(nogood.body.size()));
+                              for (const NodeRef& ref : nogood.body) hash.add(ref);
+                            }
+                          }},
+               group.content);
   }
   for (const ObjectiveLevel& level : program.objectives) {
     hash.add(static_cast<std::int64_t>(level.priority));

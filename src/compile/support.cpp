@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "overloaded.h"
+
 namespace as2::compile {
 
 std::vector<int> SupportFinder::positions_of(const std::vector<NodeRef>& body) {
@@ -17,11 +19,15 @@ std::vector<int> SupportFinder::positions_of(const std::vector<NodeRef>& body) {
   while (!open.empty()) {
     const Node& node = program_.nodes[static_cast<std::size_t>(open.back())];
     open.pop_back();
-    if (node.kind == NodeKind::kSet && position_seen_[static_cast<std::size_t>(node.set.position)] != call_) {
-      position_seen_[static_cast<std::size_t>(node.set.position)] = call_;
-      positions.push_back(node.set.position);
-    }
-    for (const NodeRef& ref : node.inputs) see(ref);
+    const auto see_position = [&](const SetLiteral& set) {
+      int& seen = position_seen_[static_cast<std::size_t>(set.position)];
+      if (seen != call_) positions.push_back(set.position);
+      seen = call_;
+    };
+    std::visit(
+        Overloaded{see_position, [](const Conjunction&) {}, [](const Disjunction&) {}, [](const Bound&) {}},
+        node.content);
+    for (const NodeRef& ref : node.inputs()) see(ref);
   }
   std::sort(positions.begin(), positions.end());
   return positions;

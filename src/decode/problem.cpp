@@ -3,15 +3,19 @@
 #include <algorithm>
 #include <limits>
 
+#include "overloaded.h"
+
 namespace as2::decode {
 namespace {
 
+using compile::Bound;
+using compile::Conjunction;
 using compile::ConstraintProgram;
+using compile::Disjunction;
 using compile::Group;
-using compile::GroupKind;
 using compile::Node;
-using compile::NodeKind;
 using compile::NodeRef;
+using compile::SetLiteral;
 
 compile::ValueSet complement(const compile::ValueSet& set) {
   constexpr std::int64_t kLow = std::numeric_limits<std::int64_t>::min();
@@ -35,9 +39,14 @@ std::vector<char> needed_nodes(const ConstraintProgram& program, const std::vect
   };
   for (std::size_t g = 0; g < program.groups.size(); ++g) {
     if (!enabled.empty() && !enabled[g]) continue;
-    for (const auto& nogood : program.groups[g].deriveds) {
-      for (const NodeRef& ref : nogood.body) need(ref);
-    }
+    std::visit(Overloaded{[](const compile::Slots&) {}, [](const compile::Linears&) {},
+                          [](const compile::Nogoods&) {},
+                          [&](const compile::DerivedNogoods& nogoods) {
+                            for (const auto& nogood : nogoods) {
+                              for (const NodeRef& ref : nogood.body) need(ref);
+                            }
+                          }},
+               program.groups[g].content);
   }
   for (const auto& level : program.objectives) {
     for (const auto& cost : level.costs) need(cost.condition);
@@ -49,7 +58,7 @@ std::vector<char> needed_nodes(const ConstraintProgram& program, const std::vect
     if (component->recursive && std::find(begin, end, 1) != end) std::fill(begin, end, 1);
     for (int node = component->end - 1; node >= component->begin; --node) {
       if (!needed[node]) continue;
-      for (const NodeRef& ref : program.nodes[node].inputs) need(ref);
+      for (const NodeRef& ref : program.nodes[node].inputs()) need(ref);
     }
   }
   return needed;
@@ -83,30 +92,7 @@ Problem::Problem(const ConstraintProgram& program, const std::vector<char>& enab
   add_definitions(program, needed_nodes(program, enabled));
   for (std::size_t g = 0; g < program.groups.size(); ++g) {
     if (!enabled.empty() && !enabled[g]) continue;
-    const Group& group = program.groups[g];
-    if (group.kind == GroupKind::kExclusive) add_exclusive(group);
-    for (const auto& nogood : group.nogoods) {
-      std::vector<int> body;
-      for (const auto& set : nogood.literals) body.push_back(literal(set.position, set.symbols));
-      add_nogood(body);
-    }
-    for (const auto& nogood : group.deriveds) {
-      std::vector<int> body;
-      for (const NodeRef& ref : nogood.body) body.push_back(literal_of(ref));
-      add_nogood(body);
-    }
-    for (const auto& linear : group.linears) {
-      const auto& aggregate = program.aggregates[linear.aggregate];
-      LinearConstraint constraint{aggregate.positions, aggregate.values, linear.guard, linear.allowed};
-      for (auto& set : constraint.allowed) {
-        for (auto& [low, high] : set.intervals) {
-          // The constant moves to the other side; open ends stay open.
-          if (low != std::numeric_limits<std::int64_t>::min()) low -= aggregate.constant;
-          if (high != std::numeric_limits<std::int64_t>::max()) high -= aggregate.constant;
-        }
-      }
-      linears.push_back(std::move(constraint));
-    }
+    add_group(program, program.groups[g]);
   }
   add_costs(program);
 
@@ -158,10 +144,46 @@ int Problem::add_position(int symbols) {
   return positions++;
 }
 
+void Problem::add_group(const ConstraintProgram& program, const Group& group) {
+  std::visit(Overloaded{[&](const compile::Slots& rows) { add_exclusive(group.positions, rows); },
+                        [&](const compile::Linears& rows) {
+                          for (const compile::Linear& linear : rows) add_linear(program, linear);
+                        },
+                        [&](const compile::Nogoods& rows) {
+                          for (const compile::Nogood& nogood : rows) {
+                            std::vector<int> body;
+                            for (const SetLiteral& set : nogood.literals)
+                              body.push_back(literal(set.position, set.symbols));
+                            add_nogood(body);
+                          }
+                        },
+                        [&](const compile::DerivedNogoods& rows) {
+                          for (const compile::DerivedNogood& nogood : rows) {
+                            std::vector<int> body;
+                            for (const NodeRef& ref : nogood.body) body.push_back(literal_of(ref));
+                            add_nogood(body);
+                          }
+                        }},
+             group.content);
+}
+
+void Problem::add_linear(const ConstraintProgram& program, const compile::Linear& linear) {
+  const auto& aggregate = program.aggregates[linear.aggregate];
+  LinearConstraint constraint{aggregate.positions, aggregate.values, linear.guard, linear.allowed};
+  for (auto& set : constraint.allowed) {
+    for (auto& [low, high] : set.intervals) {
+      // The constant moves to the other side; open ends stay open.
+      if (low != std::numeric_limits<std::int64_t>::min()) low -= aggregate.constant;
+      if (high != std::numeric_limits<std::int64_t>::max()) high -= aggregate.constant;
+    }
+  }
+  linears.push_back(std::move(constraint));
+}
+
 void Problem::add_definitions(const ConstraintProgram& program, const std::vector<char>& needed) {
-  const auto is_set = [&](std::size_t n) { return program.nodes[n].kind == NodeKind::kSet; };
+  const auto set_of = [&](std::size_t n) { return std::get_if<SetLiteral>(&program.nodes[n].content); };
   for (std::size_t n = 0; n < program.nodes.size(); ++n) {
-    if (needed[n] && !is_set(n)) add_position(2);
+    if (needed[n] && !set_of(n)) add_position(2);
   }
   // Literals are numbered after the values, so every position exists before the first literal does.
   values = value_begin.back();
@@ -169,8 +191,8 @@ void Problem::add_definitions(const ConstraintProgram& program, const std::vecto
   int auxiliary = real;
   for (std::size_t n = 0; n < program.nodes.size(); ++n) {
     if (!needed[n]) continue;
-    const auto& set = program.nodes[n].set;
-    node_literal_[n] = is_set(n) ? literal(set.position, set.symbols) : value_begin[auxiliary++] + 1;
+    const SetLiteral* set = set_of(n);
+    node_literal_[n] = set ? literal(set->position, set->symbols) : value_begin[auxiliary++] + 1;
   }
   for (const auto& component : program.components) {
     for (int n = component.begin; n < component.end; ++n) {
@@ -245,10 +267,10 @@ void Problem::add_nogood(const std::vector<int>& body) {
 
 // A group whose slots part the values of its positions and that has as many slots as positions uses every
 // slot: hidden singles follow. With fewer slots than positions it cannot hold at all.
-void Problem::add_exclusive(const Group& group) {
+void Problem::add_exclusive(const std::vector<int>& group_positions, const compile::Slots& rows) {
   std::vector<int> covered;
   bool single = true;
-  for (const auto& slot : group.slots) {
+  for (const compile::Slot& slot : rows) {
     std::vector<int> members;
     for (const auto& member : slot.members) members.push_back(literal(member.position, member.symbols));
     for (const int member : members) single = single && member < values;
@@ -257,15 +279,15 @@ void Problem::add_exclusive(const Group& group) {
   }
   if (!single) return;
   std::size_t domain = 0;
-  for (const int position : group.positions) {
+  for (const int position : group_positions) {
     domain += static_cast<std::size_t>(value_begin[position + 1] - value_begin[position]);
   }
   std::sort(covered.begin(), covered.end());
   const bool apart = std::adjacent_find(covered.begin(), covered.end()) == covered.end();
   if (!apart || covered.size() != domain) return;
-  if (group.slots.size() < group.positions.size()) impossible = true;
-  if (group.slots.size() != group.positions.size()) return;
-  for (const auto& slot : group.slots) {
+  if (rows.size() < group_positions.size()) impossible = true;
+  if (rows.size() != group_positions.size()) return;
+  for (const compile::Slot& slot : rows) {
     std::vector<int> row;
     for (const auto& member : slot.members)
       row.push_back(value_begin[member.position] + member.symbols.front());
@@ -274,51 +296,59 @@ void Problem::add_exclusive(const Group& group) {
 }
 
 void Problem::add_node(const ConstraintProgram& program, int index) {
-  const Node& node = program.nodes[index];
-  if (node.kind == NodeKind::kSet) return;
   const int holds = node_literal_[index];
+  std::visit(Overloaded{[](const SetLiteral&) {},
+                        [&](const Conjunction& all) { add_completion(holds, true, all.inputs); },
+                        [&](const Disjunction& some) { add_completion(holds, false, some.inputs); },
+                        [&](const Bound& sum) { add_bound(holds, sum); }},
+             program.nodes[index].content);
+}
+
+// Completion: a conjunction fails by any input that fails and holds if all hold; a disjunction the other way.
+void Problem::add_completion(int holds, bool conjunction, const std::vector<NodeRef>& inputs) {
   const int fails = holds - 1;
-  std::vector<int> inputs;
-  for (const NodeRef& ref : node.inputs) inputs.push_back(literal_of(ref));
-  if (node.kind == NodeKind::kBound) {
-    std::map<int, std::vector<std::int64_t>> weights;
-    for (std::size_t k = 0; k < inputs.size(); ++k) {
-      const int position = position_of_literal(inputs[k]);
-      auto& row = weights[position];
-      row.resize(static_cast<std::size_t>(value_begin[position + 1] - value_begin[position]), 0);
-      for (const int s : symbols_of(inputs[k])) row[s] += node.weights[k];
-    }
-    LinearConstraint constraint;
-    constraint.guard = position_of[holds];
-    constraint.allowed = {complement(node.allowed), node.allowed};
-    for (auto& [position, row] : weights) {
-      constraint.positions.push_back(position);
-      constraint.values.push_back(std::move(row));
-    }
-    linears.push_back(std::move(constraint));
-    return;
-  }
-  // Completion: the node's `weak` value follows from all inputs, its other one from any of them.
-  const bool conjunction = node.kind == NodeKind::kConjunction;
   std::vector<int> all{conjunction ? fails : holds};
-  for (const int input : inputs) {
+  for (const NodeRef& ref : inputs) {
+    const int input = literal_of(ref);
     all.push_back(conjunction ? input : negation(input));
     add_nogood({conjunction ? holds : fails, conjunction ? negation(input) : input});
   }
   add_nogood(all);
 }
 
+void Problem::add_bound(int holds, const Bound& bound) {
+  std::map<int, std::vector<std::int64_t>> weights;
+  for (std::size_t k = 0; k < bound.inputs.size(); ++k) {
+    const int input = literal_of(bound.inputs[k]);
+    const int position = position_of_literal(input);
+    auto& row = weights[position];
+    row.resize(static_cast<std::size_t>(value_begin[position + 1] - value_begin[position]), 0);
+    for (const int s : symbols_of(input)) row[s] += bound.weights[k];
+  }
+  LinearConstraint constraint;
+  constraint.guard = position_of[holds];
+  constraint.allowed = {complement(bound.allowed), bound.allowed};
+  for (auto& [position, row] : weights) {
+    constraint.positions.push_back(position);
+    constraint.values.push_back(std::move(row));
+  }
+  linears.push_back(std::move(constraint));
+}
+
 void Problem::add_component(const ConstraintProgram& program, const compile::Component& source) {
   RecursiveComponent component;
   std::map<int, int> member_of;
-  for (int n = source.begin; n < source.end; ++n) {
-    if (program.nodes[n].kind == NodeKind::kSet || program.nodes[n].kind == NodeKind::kBound) continue;
+  const auto add_member = [&](int n, bool conjunction) {
     member_of.emplace(n, static_cast<int>(component.members.size()));
-    component.members.push_back(
-        {position_of[node_literal_[n]], program.nodes[n].kind == NodeKind::kConjunction, {}});
+    component.members.push_back({position_of[node_literal_[n]], conjunction, {}});
+  };
+  for (int n = source.begin; n < source.end; ++n) {
+    std::visit(Overloaded{[](const SetLiteral&) {}, [&](const Conjunction&) { add_member(n, true); },
+                          [&](const Disjunction&) { add_member(n, false); }, [](const Bound&) {}},
+               program.nodes[n].content);
   }
   for (const auto& [n, index] : member_of) {
-    for (const NodeRef& ref : program.nodes[n].inputs) {
+    for (const NodeRef& ref : program.nodes[n].inputs()) {
       const auto inside = member_of.find(ref.node);
       component.members[index].inputs.push_back(inside != member_of.end() ? ~inside->second
                                                                           : literal_of(ref));

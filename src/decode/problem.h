@@ -102,9 +102,13 @@ class Problem {
   int negation(int literal);
   int literal_of(const compile::NodeRef& ref);
   void add_nogood(const std::vector<int>& literals);
-  void add_exclusive(const compile::Group& group);
+  void add_group(const compile::ConstraintProgram& program, const compile::Group& group);
+  void add_exclusive(const std::vector<int>& group_positions, const compile::Slots& rows);
+  void add_linear(const compile::ConstraintProgram& program, const compile::Linear& linear);
   void add_definitions(const compile::ConstraintProgram& program, const std::vector<char>& needed);
   void add_node(const compile::ConstraintProgram& program, int node);
+  void add_completion(int holds, bool conjunction, const std::vector<compile::NodeRef>& inputs);
+  void add_bound(int holds, const compile::Bound& bound);
   void add_component(const compile::ConstraintProgram& program, const compile::Component& component);
   void add_costs(const compile::ConstraintProgram& program);
   std::vector<int> symbols_of(int literal) const;

@@ -63,9 +63,10 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
 
 // The group says "all different" of its positions: one slot a symbol, every position that has it a member.
 bool all_different(const compile::ConstraintProgram& program, const compile::Group& group) {
-  if (group.kind != compile::GroupKind::kExclusive) return false;
+  const auto* slots = std::get_if<compile::Slots>(&group.content);
+  if (slots == nullptr) return false;
   std::set<int> seen;
-  for (const auto& slot : group.slots) {
+  for (const auto& slot : *slots) {
     if (slot.members.empty() || slot.members[0].symbols.size() != 1) return false;
     const int symbol = slot.members[0].symbols[0];
     std::size_t holders = 0;
@@ -89,7 +90,7 @@ json program_json(const compile::ConstraintProgram& program) {
   }
   for (const auto& group : program.groups) {
     out["groups"].push_back({{"family", group.family},
-                             {"kind", compile::name_of(group.kind)},
+                             {"kind", group.kind()},
                              {"all_different", all_different(program, group)},
                              {"positions", group.positions}});
   }

@@ -126,7 +126,9 @@ TransformerReasoner::Tokens TransformerReasoner::Tokens::of(const compile::Const
   if (pooled) {
     std::set<int> guards;
     for (const auto& group : program.groups) {
-      for (const auto& linear : group.linears) guards.insert(linear.guard);
+      const auto* linears = std::get_if<compile::Linears>(&group.content);
+      if (linears == nullptr) continue;
+      for (const auto& linear : *linears) guards.insert(linear.guard);
     }
     if (guards.size() != 1 || *guards.begin() < 0)
       throw InputError("a pooled head needs a program whose sums all guard one position, as addition's total",

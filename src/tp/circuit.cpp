@@ -3,10 +3,15 @@
 #include <algorithm>
 #include <numeric>
 
+#include "overloaded.h"
+
 namespace as2::tp {
 
-using compile::NodeKind;
+using compile::Bound;
+using compile::Conjunction;
+using compile::Disjunction;
 using compile::NodeRef;
+using compile::SetLiteral;
 
 torch::Tensor Circuit::evaluate(const torch::Tensor& input) const {
   torch::Tensor values = input;
@@ -70,9 +75,12 @@ CircuitBuilder::CircuitBuilder(const compile::ConstraintProgram& program, Refere
           continue;
         }
         const compile::Node& source = program.nodes[node];
-        if (source.kind == NodeKind::kSet)
-          bits[source.set.position / 64] |= std::uint64_t{1} << source.set.position % 64;
-        for (const NodeRef& in : source.inputs) {
+        const auto see = [&](const SetLiteral& set) {
+          bits[set.position / 64] |= std::uint64_t{1} << set.position % 64;
+        };
+        std::visit(Overloaded{see, [](const Conjunction&) {}, [](const Disjunction&) {}, [](const Bound&) {}},
+                   source.content);
+        for (const NodeRef& in : source.inputs()) {
           for (std::size_t w = 0; w < words; ++w) bits[w] |= support_[in.node][w];
         }
         if (component.recursive) {
@@ -134,7 +142,7 @@ Reference CircuitBuilder::product_of(std::vector<Reference> inputs) {
   return shared(std::move(key), std::move(entry));
 }
 
-Reference CircuitBuilder::bound_of(const compile::Node& node, const std::vector<Reference>& inputs) {
+Reference CircuitBuilder::bound_of(const Bound& node, const std::vector<Reference>& inputs) {
   Entry entry;
   entry.form = Form::kBound;
   entry.allowed = &node.allowed;
@@ -178,7 +186,7 @@ Reference CircuitBuilder::value(int wanted, Clamp clamp) {
     const std::size_t before = pending.size();
     for (int member = component ? component->begin : node; member < (component ? component->end : node + 1);
          ++member) {
-      for (const NodeRef& in : program_.nodes[member].inputs) {
+      for (const NodeRef& in : program_.nodes[member].inputs()) {
         const bool inside = component && in.node >= component->begin && in.node < component->end;
         if (!inside && !cache(in.node, clamp).count(in.node)) pending.push_back(in.node);
       }
@@ -194,33 +202,25 @@ Reference CircuitBuilder::value(int wanted, Clamp clamp) {
 }
 
 void CircuitBuilder::expand(int index, Clamp clamp) {
-  const compile::Node& node = program_.nodes[index];
-  auto& known = cache(index, clamp);
-  if (node.kind == NodeKind::kSet) {
-    if (node.set.position == clamp.position) {
-      const auto& symbols = node.set.symbols;
-      known[index] = std::binary_search(symbols.begin(), symbols.end(), clamp.symbol) ? one_ : zero_;
-    } else {
-      known[index] = set_reference_(node.set);
+  const auto inputs_of = [&](const std::vector<NodeRef>& refs, bool complemented) {
+    std::vector<Reference> inputs;
+    for (const NodeRef& in : refs) {
+      const Reference reference = cache(in.node, clamp).at(in.node);
+      inputs.push_back(in.negated != complemented ? negated(reference) : reference);
     }
-    return;
-  }
-  std::vector<Reference> inputs;
-  for (const NodeRef& in : node.inputs) {
-    const Reference reference = cache(in.node, clamp).at(in.node);
-    const bool negate = in.negated != (node.kind == NodeKind::kDisjunction);
-    inputs.push_back(negate ? negated(reference) : reference);
-  }
-  switch (node.kind) {
-    case NodeKind::kConjunction:
-      known[index] = product_of(std::move(inputs));
-      break;
-    case NodeKind::kDisjunction:
-      known[index] = negated(product_of(std::move(inputs)));
-      break;
-    default:
-      known[index] = bound_of(node, inputs);
-  }
+    return inputs;
+  };
+  const Reference expanded = std::visit(
+      Overloaded{[&](const SetLiteral& set) {
+                   if (set.position != clamp.position) return set_reference_(set);
+                   return std::binary_search(set.symbols.begin(), set.symbols.end(), clamp.symbol) ? one_
+                                                                                                   : zero_;
+                 },
+                 [&](const Conjunction& all) { return product_of(inputs_of(all.inputs, false)); },
+                 [&](const Disjunction& some) { return negated(product_of(inputs_of(some.inputs, true))); },
+                 [&](const Bound& sum) { return bound_of(sum, inputs_of(sum.inputs, false)); }},
+      program_.nodes[index].content);
+  cache(index, clamp)[index] = expanded;
 }
 
 void CircuitBuilder::expand_recursive(const compile::Component& component, Clamp clamp) {
@@ -234,20 +234,24 @@ void CircuitBuilder::expand_recursive(const compile::Component& component, Clamp
   for (int index = component.begin; index < component.end; ++index) {
     const compile::Node& node = program_.nodes[index];
     Entry member;
-    member.form = node.kind == NodeKind::kDisjunction ? Form::kDisjunctionMember : Form::kConjunctionMember;
     member.component_size = size;
-    key.insert(key.end(),
-               {static_cast<std::int64_t>(node.kind), static_cast<std::int64_t>(node.inputs.size())});
+    key.insert(key.end(), {static_cast<std::int64_t>(node.content.index()),
+                           static_cast<std::int64_t>(node.inputs().size())});
     const auto add_outside = [&](Reference reference) {
       member.inputs.push_back(reference);
       outside.push_back(reference);
       key.insert(key.end(), {reference.index, reference.complement});
     };
-    if (node.kind == NodeKind::kSet) {  // a conjunction of one outside value
-      expand(index, clamp);
-      add_outside(known.at(index));
-    }
-    for (const NodeRef& in : node.inputs) {
+    std::visit(Overloaded{[&](const SetLiteral&) {  // a conjunction of one outside value
+                            member.form = Form::kConjunctionMember;
+                            expand(index, clamp);
+                            add_outside(known.at(index));
+                          },
+                          [&](const Conjunction&) { member.form = Form::kConjunctionMember; },
+                          [&](const Disjunction&) { member.form = Form::kDisjunctionMember; },
+                          [](const Bound&) { AS2_REQUIRE(false, "a recursive component has no bounds"); }},
+               node.content);
+    for (const NodeRef& in : node.inputs()) {
       if (in.node < component.begin || in.node >= component.end) {
         add_outside(value(in, clamp));
         continue;

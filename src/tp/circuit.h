@@ -90,7 +90,7 @@ class CircuitBuilder {
   int level_of(const std::vector<Reference>& inputs) const;
   Reference negated(Reference reference) const;
   Reference product_of(std::vector<Reference> inputs);
-  Reference bound_of(const compile::Node& node, const std::vector<Reference>& inputs);
+  Reference bound_of(const compile::Bound& node, const std::vector<Reference>& inputs);
   Reference shared(std::vector<std::int64_t> key, Entry entry);
   bool depends(int node, int position) const;
   std::unordered_map<int, Reference>& cache(int node, Clamp clamp);

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <vector>
 
+#include "overloaded.h"
 #include "tp/kernels/exclusive_cuda.h"
 
 namespace as2::tp {
@@ -118,6 +119,16 @@ torch::Tensor Slots::factors(const torch::Tensor& beliefs) const {
   return Factors::apply(beliefs, self());
 }
 
+// The group's slots; null for the kinds that the kernels leave to the tensor form.
+const compile::Slots* slots_of(const compile::Group& group) {
+  using Result = const compile::Slots*;
+  return std::visit(Overloaded{[](const compile::Slots& slots) -> Result { return &slots; },
+                               [](const compile::Linears&) -> Result { return nullptr; },
+                               [](const compile::Nogoods&) -> Result { return nullptr; },
+                               [](const compile::DerivedNogoods&) -> Result { return nullptr; }},
+                    group.content);
+}
+
 }  // namespace
 
 CudaSlotsPtr cuda_slots_of(const compile::ConstraintProgram& program) {
@@ -129,8 +140,9 @@ CudaSlotsPtr cuda_slots_of(const compile::ConstraintProgram& program) {
   std::vector<std::int32_t> families;
   std::vector<char> seen(static_cast<std::size_t>(shape.families) * shape.cells, 0);
   for (const compile::Group& group : program.groups) {
-    if (group.kind != compile::GroupKind::kExclusive) return {};
-    for (const compile::Slot& slot : group.slots) {
+    const compile::Slots* parts = slots_of(group);
+    if (parts == nullptr) return {};
+    for (const compile::Slot& slot : *parts) {
       slots.emplace_back();
       families.push_back(group.family);
       for (const compile::SetLiteral& member : slot.members) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "overloaded.h"
+
 namespace as2::tp {
 namespace {
 
@@ -15,8 +17,24 @@ FusedTables::FusedTables(const compile::ConstraintProgram& program, const Tables
     : symbols_(tables.symbols), cells_(tables.cells()), counts_(tables.counts) {
   by_family.exclusive.cells = by_family.linear.cells = cells_;
   by_family.exclusive.families = by_family.linear.families = tables.families;
-  add_exclusive(program);
-  add_linear(program);
+  std::vector<Use<compile::Slot>> slots;
+  std::vector<Use<compile::Linear>> linears;
+  for (std::size_t g = 0; g < program.groups.size(); ++g) {
+    const int family = program.groups[g].family;
+    const auto group = static_cast<std::int64_t>(g);
+    // Nogoods and definitions stay with the tensor form.
+    std::visit(Overloaded{[&](const compile::Slots& parts) {
+                            for (const compile::Slot& slot : parts) slots.push_back({&slot, family, group});
+                          },
+                          [&](const compile::Linears& parts) {
+                            for (const compile::Linear& linear : parts)
+                              linears.push_back({&linear, family, group});
+                          },
+                          [](const compile::Nogoods&) {}, [](const compile::DerivedNogoods&) {}},
+               program.groups[g].content);
+  }
+  add_exclusive(slots);
+  add_linear(program, linears);
 
   // Refinement: the same arrays, but every group's terms fall on one set of cells, with the groups' weights.
   by_group = by_family;
@@ -35,20 +53,16 @@ void FusedTables::add_term(TermArrays& terms, std::int64_t family, std::int64_t 
   terms.group_weight.push_back(counts_->group_weight(group, cell));
 }
 
-void FusedTables::add_exclusive(const compile::ConstraintProgram& program) {
+void FusedTables::add_exclusive(const std::vector<Use<compile::Slot>>& uses) {
   kernels::ExclusiveLayout& layout = by_family.exclusive;
-  for (std::size_t g = 0; g < program.groups.size(); ++g) {
-    for (const compile::Slot& slot : program.groups[g].slots) {
-      for (const compile::SetLiteral& member : slot.members) {
-        for (const int symbol : member.symbols) {
-          add_term(exclusive_terms_, program.groups[g].family, static_cast<std::int64_t>(g),
-                   member.position * symbols_ + symbol);
-        }
-        member_terms_.push_back(size_of(exclusive_terms_.cell));
-      }
-      slot_members_.push_back(size_of(member_terms_) - 1);
-      layout.widest_slot = std::max(layout.widest_slot, static_cast<std::int64_t>(slot.members.size()));
+  for (const auto& [slot, family, group] : uses) {
+    for (const compile::SetLiteral& member : slot->members) {
+      for (const int symbol : member.symbols)
+        add_term(exclusive_terms_, family, group, member.position * symbols_ + symbol);
+      member_terms_.push_back(size_of(exclusive_terms_.cell));
     }
+    slot_members_.push_back(size_of(member_terms_) - 1);
+    layout.widest_slot = std::max(layout.widest_slot, static_cast<std::int64_t>(slot->members.size()));
   }
   layout.slots = size_of(slot_members_) - 1;
   layout.terms = size_of(exclusive_terms_.cell);
@@ -59,20 +73,11 @@ void FusedTables::add_exclusive(const compile::ConstraintProgram& program) {
   layout.term_weight = exclusive_terms_.family_weight.data();
 }
 
-void FusedTables::add_linear(const compile::ConstraintProgram& program) {
+void FusedTables::add_linear(const compile::ConstraintProgram& program,
+                             const std::vector<Use<compile::Linear>>& uses_in_order) {
   kernels::LinearLayout& layout = by_family.linear;
-  struct Use {
-    int family;
-    std::int64_t group;
-    const compile::Linear* linear;
-  };
-  std::map<int, std::vector<Use>> by_aggregate;
-  for (std::size_t g = 0; g < program.groups.size(); ++g) {
-    for (const compile::Linear& linear : program.groups[g].linears) {
-      by_aggregate[linear.aggregate].push_back(
-          {program.groups[g].family, static_cast<std::int64_t>(g), &linear});
-    }
-  }
+  std::map<int, std::vector<Use<compile::Linear>>> by_aggregate;
+  for (const Use<compile::Linear>& use : uses_in_order) by_aggregate[use.part->aggregate].push_back(use);
   for (const auto& [index, uses] : by_aggregate) {
     const compile::Aggregate& aggregate = program.aggregates[index];
     const auto members = symbols_by_value(aggregate);
@@ -113,10 +118,10 @@ void FusedTables::add_linear(const compile::ConstraintProgram& program) {
     layout.most_chain_states = std::max(layout.most_chain_states, states);
     layout.most_chain_classes = std::max(layout.most_chain_classes,
                                          static_cast<std::int64_t>(size_of(class_cells_) - 1 - first_class));
-    for (const Use& use : uses) {
+    for (const Use<compile::Linear>& use : uses) {
       for (std::int32_t k = first_cell; k < size_of(cell_); ++k)
         add_term(linear_terms_, use.family, use.group, cell_[k]);
-      const compile::Linear& linear = *use.linear;
+      const compile::Linear& linear = *use.part;
       for (std::size_t symbol = 0; symbol < linear.allowed.size(); ++symbol) {
         const std::int64_t at = linear.guard * symbols_ + static_cast<std::int64_t>(symbol);
         guard_cell_.push_back(linear.guard < 0 ? -1 : static_cast<std::int32_t>(at));

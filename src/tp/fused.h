@@ -28,8 +28,16 @@ class FusedTables : public torch::CustomClassHolder {
   Layouts by_group;   // refinement's mean over groups: one "family"
 
  private:
-  void add_exclusive(const compile::ConstraintProgram& program);
-  void add_linear(const compile::ConstraintProgram& program);
+  // A slot or a linear constraint, and the family and group it belongs to.
+  template <class Part>
+  struct Use {
+    const Part* part;
+    int family;
+    std::int64_t group;
+  };
+  void add_exclusive(const std::vector<Use<compile::Slot>>& uses);
+  void add_linear(const compile::ConstraintProgram& program,
+                  const std::vector<Use<compile::Linear>>& uses_in_order);
 
   const std::int64_t symbols_, cells_;
   std::shared_ptr<const TermCounts> counts_;

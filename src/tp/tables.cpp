@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <tuple>
 
+#include "overloaded.h"
+
 namespace as2::tp {
 namespace {
 
 using compile::ConstraintProgram;
 using compile::Group;
-using compile::GroupKind;
 using compile::SetLiteral;
 
 struct Term {
@@ -48,6 +49,7 @@ class Builder {
         zero_{cells_},
         one_{cells_ + 1},
         circuit_(program, zero_, one_, [this](const SetLiteral& literal) { return reference(literal); }),
+        roots_at_(program.positions.size()),
         counts_(static_cast<std::int64_t>(program.positions.size()), symbols_) {}
 
   Tables build();
@@ -61,6 +63,8 @@ class Builder {
   PendingProduct product_of(const std::vector<SetLiteral>& literals, int family, std::int64_t group);
   void add_always_violated(int family, std::int64_t group);
   void collect();
+  void collect_linear(const compile::Linear& linear, int family, std::int64_t group);
+  void collect_root(const compile::DerivedNogood& nogood, int family, std::int64_t group);
   void collect_derived();
   void collect_costs();
   std::vector<References> place_products(std::vector<PendingProduct>& pending, Reference padding,
@@ -77,6 +81,12 @@ class Builder {
   CircuitBuilder circuit_;
   std::vector<PendingProduct> slots_, nogoods_;
   std::vector<PendingLinear> linears_;
+  struct Root {
+    int family;
+    std::int64_t group;
+    const std::vector<compile::NodeRef>* body;
+  };
+  std::vector<std::vector<Root>> roots_at_;  // per position: the derived nogoods that depend on it
   struct Derived {
     Reference violated;
     Term term;
@@ -131,55 +141,56 @@ void Builder::add_always_violated(int family, std::int64_t group) {
 }
 
 void Builder::collect() {
-  std::int64_t linear_count = 0;
   for (std::size_t g = 0; g < program_.groups.size(); ++g) {
     const Group& group = program_.groups[g];
     const auto index = static_cast<std::int64_t>(g);
-    for (const compile::Slot& slot : group.slots)
-      slots_.push_back(product_of(slot.members, group.family, index));
-    for (const compile::Nogood& nogood : group.nogoods) {
-      if (nogood.literals.empty()) {
-        add_always_violated(group.family, index);
-      } else {
-        nogoods_.push_back(product_of(nogood.literals, group.family, index));
-      }
-    }
-    for (const compile::Linear& linear : group.linears) {
-      linears_.push_back({group.family, index, linear_count++, &linear});
-      const compile::Aggregate& aggregate = program_.aggregates[linear.aggregate];
-      if (aggregate.positions.empty() && linear.guard < 0 &&
-          !linear.allowed[0].contains(aggregate.constant)) {
-        add_always_violated(group.family, index);
-      }
-    }
+    std::visit(Overloaded{[&](const compile::Slots& slots) {
+                            for (const compile::Slot& slot : slots)
+                              slots_.push_back(product_of(slot.members, group.family, index));
+                          },
+                          [&](const compile::Linears& linears) {
+                            for (const compile::Linear& linear : linears)
+                              collect_linear(linear, group.family, index);
+                          },
+                          [&](const compile::Nogoods& nogoods) {
+                            for (const compile::Nogood& nogood : nogoods) {
+                              if (nogood.literals.empty()) {
+                                add_always_violated(group.family, index);
+                              } else {
+                                nogoods_.push_back(product_of(nogood.literals, group.family, index));
+                              }
+                            }
+                          },
+                          [&](const compile::DerivedNogoods& nogoods) {
+                            for (const compile::DerivedNogood& nogood : nogoods)
+                              collect_root(nogood, group.family, index);
+                          }},
+               group.content);
   }
   collect_derived();
   collect_costs();
 }
 
-void Builder::collect_derived() {
-  struct Root {
-    int family;
-    std::int64_t group;
-    const std::vector<compile::NodeRef>* body;
-  };
-  std::vector<std::vector<Root>> roots_at(program_.positions.size());
-  for (std::size_t g = 0; g < program_.groups.size(); ++g) {
-    const Group& group = program_.groups[g];
-    for (const compile::DerivedNogood& derived : group.deriveds) {
-      const std::vector<int> support = circuit_.support(derived.body);
-      const auto index = static_cast<std::int64_t>(g);
-      for (const int position : support) roots_at[position].push_back({group.family, index, &derived.body});
-      // Nothing to depend on: either never violated or always.
-      if (support.empty() && circuit_.conjunction(derived.body, {}) == one_) {
-        add_always_violated(group.family, index);
-      }
-    }
+void Builder::collect_linear(const compile::Linear& linear, int family, std::int64_t group) {
+  linears_.push_back({family, group, static_cast<std::int64_t>(linears_.size()), &linear});
+  const compile::Aggregate& aggregate = program_.aggregates[linear.aggregate];
+  if (aggregate.positions.empty() && linear.guard < 0 && !linear.allowed[0].contains(aggregate.constant)) {
+    add_always_violated(family, group);
   }
+}
+
+void Builder::collect_root(const compile::DerivedNogood& nogood, int family, std::int64_t group) {
+  const std::vector<int> support = circuit_.support(nogood.body);
+  for (const int position : support) roots_at_[position].push_back({family, group, &nogood.body});
+  // Nothing to depend on: either never violated or always.
+  if (support.empty() && circuit_.conjunction(nogood.body, {}) == one_) add_always_violated(family, group);
+}
+
+void Builder::collect_derived() {
   for (int position = 0; position < static_cast<int>(program_.positions.size()); ++position) {
-    if (roots_at[position].empty()) continue;
+    if (roots_at_[position].empty()) continue;
     for (int symbol = 0; symbol < domain(position); ++symbol) {
-      for (const Root& root : roots_at[position]) {
+      for (const Root& root : roots_at_[position]) {
         const Reference violated = circuit_.conjunction(*root.body, {position, symbol});
         deriveds_.push_back({violated, {0, cell(position, symbol), root.family, root.group}});
       }

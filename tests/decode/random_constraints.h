@@ -112,10 +112,7 @@ class RandomConstraints {
     for (int i = 0; i < static_cast<int>(program_.positions.size()); ++i) {
       if (size(i) < 2) continue;
       for (int k = below(random_, 3); k > 0; --k) {
-        compile::Node node;
-        node.kind = compile::NodeKind::kSet;
-        node.set = set_at(i);
-        program_.nodes.push_back(node);
+        program_.nodes.push_back({set_at(i), ""});
         component(static_cast<int>(program_.nodes.size()) - 1, false);
       }
     }
@@ -126,53 +123,63 @@ class RandomConstraints {
         // A recursive component: conjunctions and disjunctions over each other and what stands before.
         const int count = 2 + below(random_, 4);
         for (int m = 0; m < count; ++m) {
-          compile::Node node;
-          node.kind = below(random_, 2) ? compile::NodeKind::kConjunction : compile::NodeKind::kDisjunction;
+          const bool conjunction = below(random_, 2) != 0;
+          std::vector<compile::NodeRef> refs;
           for (int inputs = 1 + below(random_, 3); inputs > 0; --inputs) {
             if (below(random_, 2)) {
-              node.inputs.push_back({begin + below(random_, count), false});
+              refs.push_back({begin + below(random_, count), false});
             } else {
-              node.inputs.push_back({below(random_, begin), below(random_, 3) == 0});
+              const int outside = below(random_, begin);
+              refs.push_back({outside, below(random_, 3) == 0});
             }
           }
-          program_.nodes.push_back(node);
+          if (conjunction) {
+            program_.nodes.push_back({compile::Conjunction{refs}, ""});
+          } else {
+            program_.nodes.push_back({compile::Disjunction{refs}, ""});
+          }
         }
         component(begin, true);
         continue;
       }
-      compile::Node node;
-      node.kind = static_cast<compile::NodeKind>(1 + below(random_, 3));
+      const int kind = below(random_, 3);
       const int inputs = below(random_, 4);
-      for (int j = 0; j < inputs; ++j) node.inputs.push_back(any_node());
-      if (node.kind == compile::NodeKind::kBound) {
-        for (int j = 0; j < inputs; ++j) node.weights.push_back(below(random_, 7) - 3);
-        node.allowed = value_set(-6, 6);
+      std::vector<compile::NodeRef> refs;
+      for (int j = 0; j < inputs; ++j) refs.push_back(any_node());
+      compile::NodeContent content = compile::Conjunction{refs};
+      if (kind == 1) content = compile::Disjunction{refs};
+      if (kind == 2) {
+        compile::Bound bound{refs, {}, {}};
+        for (int j = 0; j < inputs; ++j) bound.weights.push_back(below(random_, 7) - 3);
+        bound.allowed = value_set(-6, 6);
+        content = bound;
       }
-      program_.nodes.push_back(node);
+      program_.nodes.push_back({content, ""});
       component(begin, false);
     }
   }
 
   void add_group() {
     compile::Group group;
-    group.kind = static_cast<compile::GroupKind>(below(random_, 4));
-    switch (group.kind) {
-      case compile::GroupKind::kExclusive: {
+    switch (below(random_, 4)) {
+      case 0: {
         const std::vector<int> members = some_positions(2);
         if (members.empty()) return;
         const bool by_symbol = below(random_, 2) == 0;
+        compile::Slots slots;
         for (int s = 0; s < (by_symbol ? 4 : 1); ++s) {
           compile::Slot slot;
           for (const int i : members) {
             if (by_symbol && s < size(i)) slot.members.push_back({i, {s}});
             if (!by_symbol) slot.members.push_back(set_at(i));
           }
-          if (!slot.members.empty()) group.slots.push_back(slot);
+          if (!slot.members.empty()) slots.push_back(slot);
         }
+        group.content = slots;
         group.positions = members;
         break;
       }
-      case compile::GroupKind::kLinear: {
+      case 1: {
         std::vector<int> members = some_positions(1);
         if (members.empty()) return;
         compile::Linear linear;
@@ -193,25 +200,27 @@ class RandomConstraints {
         program_.aggregates.push_back(aggregate);
         const int sets = linear.guard < 0 ? 1 : size(linear.guard);
         for (int s = 0; s < sets; ++s) linear.allowed.push_back(value_set(-4, 12));
-        group.linears.push_back(linear);
+        group.content = compile::Linears{linear};
         break;
       }
-      case compile::GroupKind::kNogood: {
+      case 2: {
         const std::vector<int> members = some_positions(1);
         if (members.empty()) return;
+        compile::Nogoods nogoods;
         for (int k = 1 + below(random_, 3); k > 0; --k) {
           compile::Nogood nogood;
           for (const int i : members) nogood.literals.push_back(set_at(i));
-          group.nogoods.push_back(nogood);
+          nogoods.push_back(nogood);
         }
+        group.content = nogoods;
         group.positions = members;
         break;
       }
-      case compile::GroupKind::kDerived: {
+      default: {
         if (program_.nodes.empty()) return;
         compile::DerivedNogood nogood;
         for (int k = 1 + below(random_, 2); k > 0; --k) nogood.body.push_back(any_node());
-        group.deriveds.push_back(nogood);
+        group.content = compile::DerivedNogoods{nogood};
         for (int i = 0; i < static_cast<int>(program_.positions.size()); ++i) group.positions.push_back(i);
         break;
       }

@@ -23,14 +23,14 @@ inline compile::Position position(const std::string& name, int symbols) {
 inline compile::Group all_different(int family, std::vector<int> positions, int symbols) {
   compile::Group group;
   group.family = family;
-  group.kind = compile::GroupKind::kExclusive;
+  compile::Slots slots;
   std::sort(positions.begin(), positions.end());
   for (int s = 0; s < symbols; ++s) {
     compile::Slot slot;
     for (const int i : positions) slot.members.push_back({i, {s}});
-    group.slots.push_back(slot);
+    slots.push_back(slot);
   }
-  group.terms = static_cast<std::int64_t>(positions.size()) * symbols;
+  group.content = std::move(slots);
   group.positions = std::move(positions);
   return group;
 }
@@ -86,13 +86,11 @@ inline compile::ConstraintProgram addition(int digits) {
   linear.guard = digits;
   for (int s = 0; s <= 9 * digits; ++s) linear.allowed.push_back({{{s, s}}});
   compile::Group group;
-  group.kind = compile::GroupKind::kLinear;
   for (int i = 0; i <= digits; ++i) group.positions.push_back(i);
-  group.linears.push_back(linear);
-  group.terms = 10 * digits + 9 * digits + 1;
+  group.content = compile::Linears{linear};
   program.groups.push_back(group);
   program.hash = "addition" + std::to_string(digits);
-  program.atoms = group.terms;
+  program.atoms = 10 * digits + 9 * digits + 1;
   return program;
 }
 

@@ -108,12 +108,9 @@ TEST(SoftTpReasoner, FeedbackIsHowTheProgramIsRead) {
   const auto different = sudoku(2);
   auto weaker = different;
   for (auto& group : weaker.groups) {
-    group.kind = compile::GroupKind::kNogood;
     compile::Nogood nogood;
     for (const int i : group.positions) nogood.literals.push_back({i, {0}});
-    group.nogoods = {nogood};
-    group.slots.clear();
-    group.terms = 4;
+    group.content = compile::Nogoods{nogood};
   }
   const auto input = random_input(different, 2, 7);
   for (const bool feedback : {true, false}) {

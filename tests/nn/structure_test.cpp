@@ -33,7 +33,7 @@ TEST(Structure, OfMixedDomainsAndEmptyFamilies) {
   program.groups = {all_different(1, {0, 1}, 2), all_different(1, {1, 2}, 3)};
   compile::Group always;
   always.family = 2;
-  always.nogoods.push_back({});
+  always.content = compile::Nogoods{{}};
   program.groups.push_back(always);
   const auto s = Structure::of(program);
   EXPECT_EQ(s.groups, 2);

@@ -18,18 +18,9 @@ Position position(const std::string& name, int symbols) {
   return result;
 }
 
-int add_node(ConstraintProgram& program, NodeKind kind, std::vector<NodeRef> inputs) {
-  Node node;
-  node.kind = kind;
-  node.inputs = std::move(inputs);
-  program.nodes.push_back(std::move(node));
+int add_node(ConstraintProgram& program, NodeContent content) {
+  program.nodes.push_back({std::move(content), ""});
   return static_cast<int>(program.nodes.size()) - 1;
-}
-
-int add_set(ConstraintProgram& program, SetLiteral literal) {
-  const int node = add_node(program, NodeKind::kSet, {});
-  program.nodes[node].set = std::move(literal);
-  return node;
 }
 
 void cover_by_single_components(ConstraintProgram& program) {
@@ -119,14 +110,14 @@ void add_random_linear(Random& random, ConstraintProgram& program, Group& group)
   // A second constraint over the same aggregate shares its convolution.
   Linear second{linear.aggregate, -1, {random_values(random, aggregate.min, aggregate.max)}};
   program.aggregates.push_back(std::move(aggregate));
-  group.linears = {linear, second};
+  group.content = Linears{linear, second};
 }
 
 void add_random_derived(Random& random, ConstraintProgram& program, Group& group, bool read_once) {
   std::vector<NodeRef> level;
   for (int i = 0; i < static_cast<int>(program.positions.size()); ++i) {
     for (int copy = 0; copy < (read_once ? 1 : 2); ++copy) {
-      level.push_back({add_set(program, random_literal(random, program, i)), random.below(2) == 0});
+      level.push_back({add_node(program, random_literal(random, program, i)), random.below(2) == 0});
     }
   }
   while (level.size() > 2) {
@@ -135,22 +126,22 @@ void add_random_derived(Random& random, ConstraintProgram& program, Group& group
       const std::size_t size = std::min<std::size_t>(level.size() - first, 2 + random.below(2));
       const std::vector<NodeRef> inputs(level.begin() + first, level.begin() + first + size);
       const int kind = random.below(3);
-      const int node = add_node(program,
-                                kind == 0   ? NodeKind::kConjunction
-                                : kind == 1 ? NodeKind::kDisjunction
-                                            : NodeKind::kBound,
-                                inputs);
+      NodeContent content = Conjunction{inputs};
+      if (kind == 1) content = Disjunction{inputs};
       if (kind == 2) {
-        for (std::size_t k = 0; k < size; ++k) program.nodes[node].weights.push_back(random.below(5) - 2);
-        program.nodes[node].allowed = random_values(random, -4, 4);
+        Bound bound{inputs, {}, {}};
+        for (std::size_t k = 0; k < size; ++k) bound.weights.push_back(random.below(5) - 2);
+        bound.allowed = random_values(random, -4, 4);
+        content = std::move(bound);
       }
+      const int node = add_node(program, std::move(content));
       above.push_back({node, random.below(2) == 0});
       first += size;
     }
     level = above;
   }
   cover_by_single_components(program);
-  group.deriveds.push_back({level});
+  group.content = DerivedNogoods{{level}};
 }
 
 }  // namespace
@@ -167,7 +158,7 @@ ConstraintProgram sudoku(int box) {
     for (int unit = 0; unit < size; ++unit) {
       Group group;
       group.family = f;
-      group.kind = GroupKind::kExclusive;
+      Slots slots;
       for (int k = 0; k < size; ++k) {
         const int row = f == 0 ? unit : f == 1 ? k : unit / box * box + k / box;
         const int column = f == 0 ? k : f == 1 ? unit : unit % box * box + k % box;
@@ -176,8 +167,9 @@ ConstraintProgram sudoku(int box) {
       for (int s = 0; s < size; ++s) {
         Slot slot;
         for (const int at : group.positions) slot.members.push_back({at, {s}});
-        group.slots.push_back(std::move(slot));
+        slots.push_back(std::move(slot));
       }
+      group.content = std::move(slots);
       program.groups.push_back(std::move(group));
     }
   }
@@ -197,12 +189,11 @@ ConstraintProgram addition(int addends, int base) {
   aggregate.max = std::int64_t{addends} * (base - 1);
   program.positions.push_back(position("total(_)", static_cast<int>(aggregate.max) + 1));
   Group group;
-  group.kind = GroupKind::kLinear;
   for (int i = 0; i <= addends; ++i) group.positions.push_back(i);
   Linear linear;
   linear.guard = addends;
   for (std::int64_t sum = 0; sum <= aggregate.max; ++sum) linear.allowed.push_back({{{sum, sum}}});
-  group.linears.push_back(std::move(linear));
+  group.content = Linears{std::move(linear)};
   program.aggregates.push_back(std::move(aggregate));
   program.groups.push_back(std::move(group));
   return program;
@@ -219,27 +210,27 @@ ConstraintProgram reachability(int vertices) {
       program.positions.push_back(
           position("edge(" + std::to_string(from) + "," + std::to_string(to) + ")", 2));
       program.positions.back().boolean = true;
-      edge[from][to] = add_set(program, {at, {1}});
+      edge[from][to] = add_node(program, SetLiteral{at, {1}});
     }
   }
   cover_by_single_components(program);
   // reached(T) holds by the edge (0, T), or by reached(F) and the edge (F, T).
   const int first = static_cast<int>(program.nodes.size());
-  for (int to = 1; to < vertices; ++to) add_node(program, NodeKind::kDisjunction, {{edge[0][to], false}});
+  for (int to = 1; to < vertices; ++to) add_node(program, Disjunction{});
   for (int to = 1; to < vertices; ++to) {
+    Disjunction reached{{{edge[0][to], false}}};
     for (int from = 1; from < vertices; ++from) {
       if (from == to) continue;
-      const int step =
-          add_node(program, NodeKind::kConjunction, {{first + from - 1, false}, {edge[from][to], false}});
-      program.nodes[first + to - 1].inputs.push_back({step, false});
+      const int step = add_node(program, Conjunction{{{first + from - 1, false}, {edge[from][to], false}}});
+      reached.inputs.push_back({step, false});
     }
+    program.nodes[first + to - 1].content = std::move(reached);
   }
   program.components.push_back({first, static_cast<int>(program.nodes.size()), true});
   for (int to = 1; to < vertices; ++to) {
     Group group;
-    group.kind = GroupKind::kDerived;
     for (int i = 0; i < static_cast<int>(program.positions.size()); ++i) group.positions.push_back(i);
-    group.deriveds.push_back({{{first + to - 1, true}}});
+    group.content = DerivedNogoods{{{{first + to - 1, true}}}};
     program.groups.push_back(std::move(group));
   }
   return program;
@@ -254,22 +245,23 @@ ConstraintProgram random_constraints(std::uint64_t seed, const RandomConstraintO
   const int families = 2;
   for (int f = 0; f < families; ++f) program.families.push_back(family("f" + std::to_string(f)));
   for (int f = 0; f < families; ++f) {
-    const auto add = [&](GroupKind kind) -> Group& {
+    const auto add = [&]() -> Group& {
       program.groups.emplace_back();
       program.groups.back().family = f;
-      program.groups.back().kind = kind;
       return program.groups.back();
     };
     if (options.exclusive) {
-      Group& group = add(GroupKind::kExclusive);
-      for (int k = 0; k < 2; ++k) group.slots.push_back({random_literals(random, program, 1)});
+      Slots slots;
+      for (int k = 0; k < 2; ++k) slots.push_back({random_literals(random, program, 1)});
+      add().content = std::move(slots);
     }
     if (options.nogood) {
-      Group& group = add(GroupKind::kNogood);
-      for (int k = 0; k < 3; ++k) group.nogoods.push_back({random_literals(random, program, 1)});
+      Nogoods nogoods;
+      for (int k = 0; k < 3; ++k) nogoods.push_back({random_literals(random, program, 1)});
+      add().content = std::move(nogoods);
     }
-    if (options.linear) add_random_linear(random, program, add(GroupKind::kLinear));
-    if (options.derived) add_random_derived(random, program, add(GroupKind::kDerived), options.read_once);
+    if (options.linear) add_random_linear(random, program, add());
+    if (options.derived) add_random_derived(random, program, add(), options.read_once);
   }
   return program;
 }

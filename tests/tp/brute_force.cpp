@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "overloaded.h"
+
 namespace as2::test {
 
 using namespace as2::compile;
@@ -32,8 +34,9 @@ void collect_support(const ConstraintProgram& program, int node, std::vector<cha
                      std::vector<char>& positions) {
   if (seen[node]) return;
   seen[node] = 1;
-  if (program.nodes[node].kind == NodeKind::kSet) positions[program.nodes[node].set.position] = 1;
-  for (const NodeRef& in : program.nodes[node].inputs) collect_support(program, in.node, seen, positions);
+  const Node& source = program.nodes[node];
+  if (const auto* set = std::get_if<SetLiteral>(&source.content)) positions[set->position] = 1;
+  for (const NodeRef& in : source.inputs()) collect_support(program, in.node, seen, positions);
 }
 
 bool linear_holds(const ConstraintProgram& program, const Linear& linear, const Assignment& y) {
@@ -59,28 +62,28 @@ std::vector<Instance> instances_of(const ConstraintProgram& program) {
       }
       instances.push_back({group.family, static_cast<int>(g), std::move(terms), satisfied});
     };
-    for (const Slot& slot : group.slots) {
+    const auto add_slot = [&](const Slot& slot) {
       add(slot.members, [&slot](const Assignment& y, const std::vector<char>&) {
         int held = 0;
         for (const SetLiteral& member : slot.members) held += holds(member, y);
         return held <= 1;
       });
-    }
-    for (const Nogood& nogood : group.nogoods) {
+    };
+    const auto add_nogood = [&](const Nogood& nogood) {
       add(nogood.literals, [&nogood](const Assignment& y, const std::vector<char>&) {
         return !std::all_of(nogood.literals.begin(), nogood.literals.end(),
                             [&](const SetLiteral& literal) { return holds(literal, y); });
       });
-    }
-    for (const Linear& linear : group.linears) {
+    };
+    const auto add_linear = [&](const Linear& linear) {
       std::vector<SetLiteral> terms;
       for (const int at : program.aggregates[linear.aggregate].positions) terms.push_back(whole(program, at));
       if (linear.guard >= 0) terms.push_back(whole(program, linear.guard));
       add(terms, [&program, &linear](const Assignment& y, const std::vector<char>&) {
         return linear_holds(program, linear, y);
       });
-    }
-    for (const DerivedNogood& derived : group.deriveds) {
+    };
+    const auto add_derived = [&](const DerivedNogood& derived) {
       std::vector<char> seen(program.nodes.size()), used(program.positions.size());
       for (const NodeRef& node : derived.body) collect_support(program, node.node, seen, used);
       std::vector<SetLiteral> terms;
@@ -91,7 +94,15 @@ std::vector<Instance> instances_of(const ConstraintProgram& program) {
         return !std::all_of(derived.body.begin(), derived.body.end(),
                             [&](const NodeRef& node) { return (truth[node.node] != 0) != node.negated; });
       });
-    }
+    };
+    const auto each = [](const auto& parts, const auto& add_part) {
+      std::for_each(parts.begin(), parts.end(), add_part);
+    };
+    std::visit(Overloaded{[&](const Slots& slots) { each(slots, add_slot); },
+                          [&](const Linears& linears) { each(linears, add_linear); },
+                          [&](const Nogoods& nogoods) { each(nogoods, add_nogood); },
+                          [&](const DerivedNogoods& nogoods) { each(nogoods, add_derived); }},
+               group.content);
   }
   return instances;
 }
@@ -146,7 +157,9 @@ std::vector<BruteTerm> brute_force_terms(const ConstraintProgram& program,
 std::vector<double> brute_force_linear(const ConstraintProgram& program, const std::vector<double>& beliefs) {
   std::vector<const Linear*> linears;
   for (const Group& group : program.groups) {
-    for (const Linear& linear : group.linears) linears.push_back(&linear);
+    const auto* parts = std::get_if<Linears>(&group.content);
+    if (parts == nullptr) continue;
+    for (const Linear& linear : *parts) linears.push_back(&linear);
   }
   std::vector<double> probability(linears.size());
   for_each_assignment(program, [&](const Assignment& y) {

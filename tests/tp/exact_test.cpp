@@ -8,6 +8,7 @@
 
 #include "as2/compile.h"
 #include "as2/soft_tp.h"
+#include "compile/residual_terms.h"
 #include "support/hand_programs.h"
 #include "tp/beliefs.h"
 #include "tp/brute_force.h"
@@ -140,11 +141,11 @@ TEST_P(Exact, CompiledRandomProgramsEqualEnumeration) {
     SCOPED_TRACE(text);
     auto program = compile::compile_text(text).program;
     std::int64_t terms = 0;
-    for (const auto& group : program.groups) terms += compile::residual_terms(program, group);
+    for (const std::int64_t group : compile::residual_terms(program)) terms += group;
     EXPECT_EQ(SoftTp(program, GetParam()).residual_terms(), terms);
     // Circuits that use a position twice are exact only at one-hot beliefs: next test.
     const auto derived = [](const compile::Group& group) {
-      return group.kind == compile::GroupKind::kDerived;
+      return std::holds_alternative<compile::DerivedNogoods>(group.content);
     };
     program.groups.erase(std::remove_if(program.groups.begin(), program.groups.end(), derived),
                          program.groups.end());
@@ -186,7 +187,7 @@ TEST_P(Exact, AnInstanceViolatedWhateverThePositionsSayHasImageZeroEverywhere) {
   auto program = random_constraints(1);
   compile::Group never;
   never.family = 1;
-  never.nogoods.emplace_back();
+  never.content = compile::Nogoods{{}};
   program.groups.push_back(never);
   program.families.emplace_back();
   never.family = 2;
@@ -264,7 +265,7 @@ TEST(Satisfaction, SurvivesProbabilitiesBelowTheSmallestFloat) {
 
 TEST(ExpectedCost, IsTheMeanCostOfReadOnceConditions) {
   auto program = random_constraints(3, {false, false, false, true, true});
-  const auto root = program.groups[0].deriveds[0].body[0];
+  const auto root = std::get<compile::DerivedNogoods>(program.groups[0].content)[0].body[0];
   program.objectives = {{2, {{5, root, 0}, {-3, {root.node, !root.negated}, 0}}}, {1, {{4, {-1, false}, 0}}}};
   Random random(5);
   const auto rows = random_rows(program, random);

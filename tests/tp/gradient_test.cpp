@@ -72,13 +72,13 @@ TEST_P(Gradient, HundredsOfFactors) {
   compile::ConstraintProgram program;
   program.families.emplace_back();
   program.groups.emplace_back();
-  program.groups[0].kind = compile::GroupKind::kExclusive;
-  program.groups[0].slots.emplace_back();
+  compile::Slot slot;
   for (int i = 0; i < 300; ++i) {
     program.positions.emplace_back();
     program.positions.back().symbols = {"false", "true"};
-    program.groups[0].slots[0].members.push_back({i, {1}});
+    slot.members.push_back({i, {1}});
   }
+  program.groups[0].content = compile::Slots{slot};
   const SoftTp soft(program, GetParam());
   Random random(1);
   for (const double certain : {0.5, 1.0}) {
@@ -130,7 +130,7 @@ TEST(Gradients, LogSatisfactionAlsoWhereBeliefsAreExactlyZero) {
 
 TEST(Gradients, ExpectedCostAndRefinement) {
   auto program = random_constraints(3, only(false, false, false, true));
-  const auto root = program.groups[0].deriveds[0].body[0];
+  const auto root = std::get<compile::DerivedNogoods>(program.groups[0].content)[0].body[0];
   program.objectives = {{1, {{5, root, 0}}}};
   Random random(6);
   expect_gradient(

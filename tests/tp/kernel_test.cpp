@@ -52,8 +52,7 @@ compile::ConstraintProgram one_position(int symbols) {
   program.positions.emplace_back();
   for (int s = 0; s < symbols; ++s) program.positions[0].symbols.push_back(std::to_string(s));
   program.groups.emplace_back();
-  program.groups[0].kind = compile::GroupKind::kExclusive;
-  program.groups[0].slots = {{{{0, {0}}}}};
+  program.groups[0].content = compile::Slots{{{{0, {0}}}}};
   return program;
 }
 
@@ -193,7 +192,7 @@ TEST(Refinement, AveragesTheGroupsOfThePositionAndLeavesOthersAlone) {
     program.positions.back().symbols = {"a", "b"};
   }
   program.groups.emplace_back();
-  program.groups[0].nogoods = {{{{0, {0}}, {1, {0}}}}};
+  program.groups[0].content = compile::Nogoods{{{{0, {0}}, {1, {0}}}}};
   const torch::Tensor p = torch::tensor({0.5, 0.5, 0.8, 0.2, 0.3, 0.7}, torch::kFloat64).view({1, 3, 2});
   const torch::Tensor refined = SoftTp(program).refine(p, 1);
   EXPECT_NEAR(refined[0][0][0].item<double>(), 0.5 * 0.2 / (0.5 * 0.2 + 0.5), 1e-15);

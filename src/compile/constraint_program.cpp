@@ -1,9 +1,10 @@
-// What a compiled program says about one total assignment, by the definitions in constraint_program.h:
-// plain loops, no state, nothing shared with the decoder.
+// What a compiled program says about one total assignment, by the definitions in its header: plain loops, no
+// state, nothing shared with the decoder.
+#include "as2/constraint_program.h"
+
 #include <algorithm>
 
-#include "as2/constraint_program.h"
-#include "compile/support.h"
+#include "overloaded.h"
 
 namespace as2::compile {
 namespace {
@@ -16,24 +17,23 @@ bool holds(const NodeRef& ref, const std::vector<char>& truth) {
   return (truth[ref.node] != 0) != ref.negated;
 }
 
-bool evaluate(const Node& node, const Assignment& assignment, const std::vector<char>& truth) {
+bool evaluate(const NodeContent& content, const Assignment& assignment, const std::vector<char>& truth) {
   const auto input_holds = [&](const NodeRef& ref) { return holds(ref, truth); };
-  switch (node.kind) {
-    case NodeKind::kSet:
-      return holds(node.set, assignment);
-    case NodeKind::kConjunction:
-      return std::all_of(node.inputs.begin(), node.inputs.end(), input_holds);
-    case NodeKind::kDisjunction:
-      return std::any_of(node.inputs.begin(), node.inputs.end(), input_holds);
-    case NodeKind::kBound: {
-      std::int64_t sum = 0;
-      for (std::size_t k = 0; k < node.inputs.size(); ++k) {
-        if (holds(node.inputs[k], truth)) sum += node.weights[k];
-      }
-      return node.allowed.contains(sum);
-    }
-  }
-  return false;
+  return std::visit(Overloaded{[&](const SetLiteral& set) { return holds(set, assignment); },
+                               [&](const Conjunction& node) {
+                                 return std::all_of(node.inputs.begin(), node.inputs.end(), input_holds);
+                               },
+                               [&](const Disjunction& node) {
+                                 return std::any_of(node.inputs.begin(), node.inputs.end(), input_holds);
+                               },
+                               [&](const Bound& node) {
+                                 std::int64_t sum = 0;
+                                 for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+                                   if (holds(node.inputs[k], truth)) sum += node.weights[k];
+                                 }
+                                 return node.allowed.contains(sum);
+                               }},
+                    content);
 }
 
 bool violated(const Slot& slot, const Assignment& assignment) {
@@ -60,46 +60,43 @@ bool violated(const Group& group, const ConstraintProgram& program, const Assign
   const auto some = [](const auto& list, const auto& is_violated) {
     return std::any_of(list.begin(), list.end(), is_violated);
   };
-  return some(group.slots, [&](const Slot& slot) { return violated(slot, assignment); }) ||
-         some(group.linears, [&](const Linear& linear) { return violated(linear, program, assignment); }) ||
-         some(group.nogoods, [&](const Nogood& nogood) { return violated(nogood, assignment); }) ||
-         some(group.deriveds, [&](const DerivedNogood& derived) {
-           return std::all_of(derived.body.begin(), derived.body.end(),
-                              [&](const NodeRef& ref) { return holds(ref, truth); });
-         });
-}
-
-std::int64_t domain_size(const ConstraintProgram& program, int position) {
-  return static_cast<std::int64_t>(program.positions[position].symbols.size());
-}
-
-std::int64_t all_symbols(const ConstraintProgram& program) {
-  std::int64_t total = 0;
-  for (const Position& position : program.positions)
-    total += static_cast<std::int64_t>(position.symbols.size());
-  return total;
-}
-
-std::int64_t terms_of(const ConstraintProgram& program, const std::vector<SetLiteral>& literals) {
-  std::int64_t terms = 0;
-  for (const SetLiteral& literal : literals) terms += static_cast<std::int64_t>(literal.symbols.size());
-  return literals.empty() ? all_symbols(program) : terms;
+  return std::visit(
+      Overloaded{[&](const Slots& slots) {
+                   return some(slots, [&](const Slot& slot) { return violated(slot, assignment); });
+                 },
+                 [&](const Linears& linears) {
+                   return some(linears,
+                               [&](const Linear& linear) { return violated(linear, program, assignment); });
+                 },
+                 [&](const Nogoods& nogoods) {
+                   return some(nogoods, [&](const Nogood& nogood) { return violated(nogood, assignment); });
+                 },
+                 [&](const DerivedNogoods& nogoods) {
+                   return some(nogoods, [&](const DerivedNogood& nogood) {
+                     return std::all_of(nogood.body.begin(), nogood.body.end(),
+                                        [&](const NodeRef& ref) { return holds(ref, truth); });
+                   });
+                 }},
+      group.content);
 }
 
 }  // namespace
 
-const char* name_of(GroupKind kind) {
-  switch (kind) {
-    case GroupKind::kExclusive:
-      return "exclusive";
-    case GroupKind::kLinear:
-      return "linear";
-    case GroupKind::kNogood:
-      return "nogood";
-    case GroupKind::kDerived:
-      return "derived";
-  }
-  return "";
+const std::vector<NodeRef>& Node::inputs() const {
+  using Inputs = const std::vector<NodeRef>&;
+  static const std::vector<NodeRef> kNone;
+  return std::visit(Overloaded{[](const SetLiteral&) -> Inputs { return kNone; },
+                               [](const Conjunction& node) -> Inputs { return node.inputs; },
+                               [](const Disjunction& node) -> Inputs { return node.inputs; },
+                               [](const Bound& node) -> Inputs { return node.inputs; }},
+                    content);
+}
+
+const char* Group::kind() const {
+  return std::visit(
+      Overloaded{[](const Slots&) { return "exclusive"; }, [](const Linears&) { return "linear"; },
+                 [](const Nogoods&) { return "nogood"; }, [](const DerivedNogoods&) { return "derived"; }},
+      content);
 }
 
 const char* name_of(GuessReason reason) {
@@ -139,34 +136,15 @@ int ConstraintProgram::find_symbol(int position, const std::string& symbol) cons
   return found == symbols.end() ? -1 : static_cast<int>(found - symbols.begin());
 }
 
-std::int64_t residual_terms(const ConstraintProgram& program, const Group& group) {
-  std::int64_t terms = 0;
-  for (const Slot& slot : group.slots) terms += terms_of(program, slot.members);
-  for (const Nogood& nogood : group.nogoods) terms += terms_of(program, nogood.literals);
-  for (const Linear& linear : group.linears) {
-    for (const int position : program.aggregates[linear.aggregate].positions)
-      terms += domain_size(program, position);
-    if (linear.guard >= 0) terms += domain_size(program, linear.guard);
-  }
-  if (group.deriveds.empty()) return terms;
-  SupportFinder finder(program);
-  for (const DerivedNogood& derived : group.deriveds) {
-    const std::vector<int> positions = finder.positions_of(derived.body);
-    for (const int position : positions) terms += domain_size(program, position);
-    if (positions.empty()) terms += all_symbols(program);
-  }
-  return terms;
-}
-
 std::vector<char> evaluate_nodes(const ConstraintProgram& program, const Assignment& assignment) {
-  AS2_REQUIRE(assignment.size() == program.positions.size(), "an assignment has one symbol a position");
+  AS2_REQUIRE(assignment.size() == program.positions.size(), "an assignment has one symbol per position");
   std::vector<char> truth(program.nodes.size(), 0);
   for (const Component& component : program.components) {
     bool changed = true;
     while (changed) {
       changed = false;
       for (int node = component.begin; node < component.end; ++node) {
-        const char value = evaluate(program.nodes[node], assignment, truth) ? 1 : 0;
+        const char value = evaluate(program.nodes[node].content, assignment, truth) ? 1 : 0;
         changed |= value != truth[node];
         truth[node] = value;
       }

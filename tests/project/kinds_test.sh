@@ -1,0 +1,77 @@
+#!/bin/sh
+# A kind of group or node that somebody forgets must not compile: with one more alternative in a copy of
+# constraint_program.h, every source that walks over the alternatives is refused, at each of its visits.
+# Usage: kinds_test.sh SOURCE BUILD
+set -eu
+source=$1
+build=$2
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+failures=0
+
+fail() {
+  echo "FAILED: $*"
+  failures=$((failures + 1))
+}
+
+# Visits of groups, visits of nodes, file.
+cat >"$copy/walkers" <<'END'
+2 2 compile/constraint_program.cpp
+1 1 compile/dump.cpp
+1 1 compile/groups.cpp
+1 0 compile/residual_terms.cpp
+0 1 compile/support.cpp
+2 2 decode/problem.cpp
+1 0 tp/tables.cpp
+1 0 tp/fused.cpp
+1 0 tp/cuda_slots.cpp
+0 3 tp/circuit.cpp
+END
+# These only ask for one certain kind, and are right about any other by saying "no".
+askers='compile/dump.cpp decode/problem.cpp nn/model.cpp nn/transformer.cpp'
+
+# The list is complete: whoever looks into the variants stands in it, or in the other one.
+cd "$source/src"
+kinds='SetLiteral|Conjunction|Disjunction|Bound|Slots|Linears|Nogoods|DerivedNogoods'
+for file in $(grep -rlE --include='*.cpp' --include='*.h' "\b($kinds)\b" .); do
+  file=${file#./}
+  if grep -q 'std::visit' "$file" && ! grep -q " $file\$" "$copy/walkers"; then
+    fail "src/$file visits kinds: list it in tests/project/kinds_test.sh"
+  fi
+  if grep -qE 'std::(get_if|holds_alternative)<' "$file" && ! echo " $askers " | grep -q " $file "; then
+    fail "src/$file asks for one kind: list it in tests/project/kinds_test.sh"
+  fi
+done
+
+mkdir -p "$copy/include/as2"
+header=$copy/include/as2/constraint_program.h
+sed -e 's/^using NodeContent = .*/struct NewNode {};\nusing NodeContent = std::variant<SetLiteral, Conjunction, Disjunction, Bound, NewNode>;/' \
+  -e 's/^using GroupContent = .*/struct NewGroup {};\nusing GroupContent = std::variant<Slots, Linears, Nogoods, DerivedNogoods, NewGroup>;/' \
+  "$source/include/as2/constraint_program.h" >"$header"
+[ "$(grep -cE 'New(Node|Group)>;' "$header")" = 2 ] || fail "the copy of the header has no new kinds"
+
+# The compiler's own command for a file, with the copied header in front.
+command_for() {
+  awk -v file="$source/src/$1" '/"command":/ { command = $0 } index($0, "\"file\": \"" file "\"") { print command }' \
+    "$build/compile_commands.json" | head -n 1 |
+    sed -e 's/^ *"command": "//' -e 's/",$//' -e 's/\\"/"/g' -e 's/\\\\/\\/g' -e "s| -I| -I$copy/include -I|"
+}
+
+while read -r groups nodes file; do
+  command=$(command_for "$file")
+  if [ -z "$command" ]; then
+    echo "src/$file is not part of this build"
+    continue
+  fi
+  if (cd "$build" && eval "$command -fsyntax-only -fmax-errors=0") >"$copy/errors" 2>&1; then
+    fail "src/$file compiles with kinds that it does not know"
+    continue
+  fi
+  places=$(grep -oE "src/$file:[0-9]+:[0-9]+:.*(required from here|requested here)" "$copy/errors" | cut -d: -f2 |
+    sort -nu | tr '\n' ' ')
+  count=$(echo "$places" | wc -w)
+  echo "src/$file is refused at line ${places% }"
+  [ "$count" = $((groups + nodes)) ] || fail "src/$file: expected $((groups + nodes)) refused visits"
+done <"$copy/walkers"
+
+[ "$failures" = 0 ]
