@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,18 +24,23 @@ struct Pin {
   int symbol = 0;
 };
 
+// One instance: what is believed, and what is known for certain.
+struct Query {
+  Beliefs beliefs;
+  std::vector<Pin> pins;      // hard; all else is soft
+  std::vector<int> evidence;  // greedy: positions locked first
+  Beliefs guide;              // second beliefs that order the search and break exact ties; empty: none
+};
+
+// What all instances have in common.
 struct DecodeOptions {
   Method method = Method::kMap;
-  std::vector<Pin> pins;                  // hard; all else is soft
-  std::vector<int> evidence;              // greedy: positions locked first
   std::int64_t node_budget = 0;           // 0: none
   double time_budget_seconds = 0;         // 0: none
   int models = 1;                         // the K best, in order
   bool objective_first = false;           // clingo's lexicographic order first, Σ log p breaks ties
   std::vector<double> objective_weights;  // λ per level, highest priority first; missing: 1
   bool minimal_conflict = true;           // name the conflicting constraints when unsatisfiable
-  // Optional second beliefs (same layout): order the search and break exact ties; empty: the beliefs.
-  const Beliefs* guide = nullptr;
 };
 
 struct Model {
@@ -58,21 +64,24 @@ struct Decoded {
   Conflict conflict;           // kUnsatisfiable
 };
 
-// One decoder a program; decode() is const, re-entrant and deterministic.
+// One decoder per program, which it shares or, given the program itself, owns. decode() is const, re-entrant
+// and deterministic.
 class Decoder {
  public:
-  explicit Decoder(const compile::ConstraintProgram& program);  // keeps a reference
+  explicit Decoder(std::shared_ptr<const compile::ConstraintProgram> program);
+  explicit Decoder(compile::ConstraintProgram program);
   ~Decoder();
   Decoder(Decoder&&) noexcept;
 
-  Decoded decode(const Beliefs& beliefs, const DecodeOptions& options = {}) const;
+  const compile::ConstraintProgram& program() const;
+  Decoded decode(const Query& query, const DecodeOptions& options = {}) const;
   // Many instances over `threads` threads (0: all cores), results in order.
-  std::vector<Decoded> decode_batch(const std::vector<Beliefs>& beliefs, const DecodeOptions& options = {},
+  std::vector<Decoded> decode_batch(const std::vector<Query>& queries, const DecodeOptions& options = {},
                                     int threads = 0) const;
 
  private:
   struct Impl;
-  Impl* impl_;
+  std::unique_ptr<Impl> impl_;
 };
 
 // A position read one way (argmax) and decoded another. A position whose best symbols tie was not read.

@@ -63,8 +63,8 @@ std::vector<sudoku::Board> seventeen_clues(std::size_t count) {
 }
 
 // Near-certain clues, uniform blanks.
-std::vector<decode::Beliefs> beliefs_of(const std::vector<sudoku::Board>& boards, std::size_t side) {
-  std::vector<decode::Beliefs> all;
+std::vector<decode::Query> queries_of(const std::vector<sudoku::Board>& boards, std::size_t side) {
+  std::vector<decode::Query> all;
   for (const sudoku::Board& board : boards) {
     decode::Beliefs beliefs(side * side * side, 1.0 / static_cast<double>(side));
     for (std::size_t i = 0; i < board.puzzle.size(); ++i) {
@@ -72,7 +72,7 @@ std::vector<decode::Beliefs> beliefs_of(const std::vector<sudoku::Board>& boards
       for (std::size_t s = 0; s < side; ++s) beliefs[i * side + s] = 1e-4 / static_cast<double>(side - 1);
       beliefs[i * side + board.puzzle[i] - 1] = 1 - 1e-4;
     }
-    all.push_back(std::move(beliefs));
+    all.push_back({std::move(beliefs)});
   }
   return all;
 }
@@ -129,10 +129,10 @@ double least_of_passes(const std::function<double()>& pass) {
 }
 
 // Boards a second on one core, of the fastest pass.
-double boards_a_second(const decode::Decoder& decoder, const std::vector<decode::Beliefs>& beliefs) {
+double boards_a_second(const decode::Decoder& decoder, const std::vector<decode::Query>& queries) {
   const double seconds =
-      least_of_passes([&] { return processor_seconds([&] { decoder.decode_batch(beliefs, {}, 1); }); });
-  return static_cast<double>(beliefs.size()) / seconds;
+      least_of_passes([&] { return processor_seconds([&] { decoder.decode_batch(queries, {}, 1); }); });
+  return static_cast<double>(queries.size()) / seconds;
 }
 
 std::string clue_constraints(const sudoku::Grid& puzzle, const std::string& guard) {
@@ -198,24 +198,24 @@ Json bench_decode(const BenchOptions&) {
   bool all_certified = true;
 
   const std::vector<sudoku::Board> easy = sudoku::generate(sudoku::GenerateOptions{}, 0, kBoards, 2);
-  const std::vector<decode::Beliefs> easy_beliefs = beliefs_of(easy, 9);
-  const auto easy_decoded = decoder.decode_batch(easy_beliefs, {}, 1);
+  const std::vector<decode::Query> easy_queries = queries_of(easy, 9);
+  const auto easy_decoded = decoder.decode_batch(easy_queries, {}, 1);
   require_right(nine, easy, easy_decoded);
   all_certified = certified(file, nine, easy_decoded, "3") && all_certified;
-  const double one = boards_a_second(decoder, easy_beliefs);
+  const double one = boards_a_second(decoder, easy_queries);
   const double two = kBoards / least_of_passes([&] {
-                       return wall_seconds([&] { decoder.decode_batch(easy_beliefs, {}, 2); });
+                       return wall_seconds([&] { decoder.decode_batch(easy_queries, {}, 2); });
                      });
   rows.push_back(bench_row("9x9, 36 clues, one core", one, "/s", "at least 20,000", one >= kAskedEasy));
   rows.push_back(bench_row("9x9, 36 clues, two cores (wall time)", two, "/s"));
   if (!clingo.empty()) add_clingo_rows(clingo, read_file(file), easy, 1 / one, rows);
 
   const std::vector<sudoku::Board> hard = seventeen_clues(kBoards);
-  const std::vector<decode::Beliefs> hard_beliefs = beliefs_of(hard, 9);
-  const auto hard_decoded = decoder.decode_batch(hard_beliefs, {}, 1);
+  const std::vector<decode::Query> hard_queries = queries_of(hard, 9);
+  const auto hard_decoded = decoder.decode_batch(hard_queries, {}, 1);
   require_right(nine, hard, hard_decoded);
   all_certified = certified(file, nine, hard_decoded, "3") && all_certified;
-  const double hard_one = boards_a_second(decoder, hard_beliefs);
+  const double hard_one = boards_a_second(decoder, hard_queries);
   rows.push_back(
       bench_row("9x9, 17 clues, one core", hard_one, "/s", "at least 5,000", hard_one >= kAskedHard));
 
@@ -227,11 +227,11 @@ Json bench_decode(const BenchOptions&) {
   large_boards.box = 4;
   large_boards.min_clues = large_boards.max_clues = 102;  // 40 % of 256
   const std::vector<sudoku::Board> boards = sudoku::generate(large_boards, 0, kLargeBoards, 2);
-  const std::vector<decode::Beliefs> large_beliefs = beliefs_of(boards, 16);
+  const std::vector<decode::Query> large_queries = queries_of(boards, 16);
   std::vector<decode::Decoded> large_decoded;
   std::vector<double> seconds;
-  for (const decode::Beliefs& beliefs : large_beliefs) {
-    seconds.push_back(processor_seconds([&] { large_decoded.push_back(large.decode(beliefs)); }));
+  for (const decode::Query& query : large_queries) {
+    seconds.push_back(processor_seconds([&] { large_decoded.push_back(large.decode(query)); }));
   }
   require_right(sixteen, boards, large_decoded);
   all_certified = certified(file, sixteen, large_decoded, "4") && all_certified;

@@ -231,11 +231,10 @@ void print_answer(const Json& json, std::ostream& out) {
 }
 
 int decode_beliefs(const Arguments& arguments) {
-  const ConstraintProgram program = arguments.program->compile().program;
+  const decode::Decoder decoder(arguments.program->compile().program);
+  const ConstraintProgram& program = decoder.program();
   DecodeOptions options;
   options.method = arguments.method == "greedy" ? decode::Method::kGreedy : decode::Method::kMap;
-  options.pins = read_pins(arguments.pins, program);
-  options.evidence = read_evidence(arguments.evidence, program);
   options.objective_weights = read_objective_weights(arguments.objective_weights, program);
   options.objective_first = arguments.objective_first;
   options.models = arguments.models;
@@ -243,19 +242,20 @@ int decode_beliefs(const Arguments& arguments) {
   options.time_budget_seconds = arguments.time_budget;
   options.minimal_conflict = arguments.explain;
 
+  const std::vector<decode::Pin> pins = read_pins(arguments.pins, program);
+  const std::vector<int> evidence = read_evidence(arguments.evidence, program);
   const std::vector<BeliefsEntry> entries = read_beliefs(arguments.beliefs, program);
-  std::vector<decode::Beliefs> good;
+  std::vector<decode::Query> good;
   for (const BeliefsEntry& entry : entries) {
     for (const std::string& warning : entry.warnings) std::cerr << warning << '\n';
-    if (entry.error.empty()) good.push_back(entry.beliefs);
+    if (entry.error.empty()) good.push_back({entry.beliefs, pins, evidence, {}});
   }
-  const decode::Decoder decoder(program);
   const std::vector<Decoded> decoded = decoder.decode_batch(good, options, arguments.threads);
   std::size_t next = 0;
   for (const BeliefsEntry& entry : entries) {
     Json json;
     if (entry.error.empty()) {
-      json = answer_json(program, good[next], decoded[next], arguments);
+      json = answer_json(program, good[next].beliefs, decoded[next], arguments);
       ++next;
     } else {
       json = Json{{"error", entry.error}};

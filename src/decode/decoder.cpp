@@ -1,5 +1,6 @@
 #include "as2/decoder.h"
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <memory>
@@ -30,8 +31,8 @@ const char* name_of(Status status) {
 }
 
 struct Decoder::Impl {
-  explicit Impl(const compile::ConstraintProgram& source)
-      : program(source), problem(source), stride(source.max_symbols()) {}
+  explicit Impl(std::shared_ptr<const compile::ConstraintProgram> source)
+      : shared(std::move(source)), problem(program), stride(program.max_symbols()) {}
 
   // A workspace, from those at hand.
   std::unique_ptr<Search> acquire() {
@@ -46,35 +47,36 @@ struct Decoder::Impl {
     idle.push_back(std::move(search));
   }
 
-  void check(const Beliefs& beliefs, const DecodeOptions& options) const;
-  Decoded decode(Search& search, const Beliefs& beliefs, const DecodeOptions& options) const;
+  void check(const Query& query, const DecodeOptions& options) const;
+  Decoded decode(Search& search, const Query& query, const DecodeOptions& options) const;
 
-  const compile::ConstraintProgram& program;
+  const std::shared_ptr<const compile::ConstraintProgram> shared;
+  const compile::ConstraintProgram& program = *shared;
   const Problem problem;
   const int stride;
   std::mutex mutex;
   std::vector<std::unique_ptr<Search>> idle;
 };
 
-void Decoder::Impl::check(const Beliefs& beliefs, const DecodeOptions& options) const {
+void Decoder::Impl::check(const Query& query, const DecodeOptions& options) const {
   const std::size_t size = program.positions.size() * static_cast<std::size_t>(stride);
-  AS2_REQUIRE(beliefs.size() == size, "beliefs must be [positions, max_symbols]");
-  AS2_REQUIRE(!options.guide || options.guide->size() == size, "the guide must have the beliefs' layout");
+  AS2_REQUIRE(query.beliefs.size() == size, "beliefs must be [positions, max_symbols]");
+  AS2_REQUIRE(query.guide.empty() || query.guide.size() == size, "the guide must have the beliefs' layout");
   AS2_REQUIRE(options.models >= 1, "at least one model must be asked for");
-  for (const Pin& pin : options.pins) {
+  for (const Pin& pin : query.pins) {
     AS2_REQUIRE(pin.position >= 0 && pin.position < problem.real, "a pin names no position");
     AS2_REQUIRE(pin.symbol >= 0 &&
                     pin.symbol < problem.value_begin[pin.position + 1] - problem.value_begin[pin.position],
                 "a pin names no symbol");
   }
-  for (const int position : options.evidence) {
+  for (const int position : query.evidence) {
     AS2_REQUIRE(position >= 0 && position < problem.real, "evidence names no position");
   }
 }
 
-Decoded Decoder::Impl::decode(Search& search, const Beliefs& beliefs, const DecodeOptions& options) const {
-  check(beliefs, options);
-  if (options.method == Method::kGreedy) return greedy(program, search.state(), beliefs, options);
+Decoded Decoder::Impl::decode(Search& search, const Query& query, const DecodeOptions& options) const {
+  check(query, options);
+  if (options.method == Method::kGreedy) return greedy(program, search.state(), query);
 
   Limits limits;
   limits.nodes = options.node_budget;
@@ -85,14 +87,14 @@ Decoded Decoder::Impl::decode(Search& search, const Beliefs& beliefs, const Deco
     limits.halfway = Clock::now() + std::chrono::duration_cast<Clock::duration>(budget / 2);
     limits.deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(budget);
   }
-  const double scale = fill_losses(problem, beliefs, stride, options, search.losses);
-  SearchResult result = search.run(search.losses, options.pins, options.models, limits);
+  const double scale = fill_losses(problem, query, stride, options, search.losses);
+  SearchResult result = search.run(search.losses, query.pins, options.models, limits);
 
   Decoded decoded;
   decoded.nodes = result.nodes;
   for (Found& found : result.found) {
     Model model;
-    model.log_probability = log_probability(beliefs, stride, found.assignment);
+    model.log_probability = log_probability(query.beliefs, stride, found.assignment);
     if (!program.objectives.empty()) model.cost = compile::cost_of(program, found.assignment);
     model.assignment = std::move(found.assignment);
     decoded.models.push_back(std::move(model));
@@ -100,7 +102,7 @@ Decoded Decoder::Impl::decode(Search& search, const Beliefs& beliefs, const Deco
   if (decoded.models.empty()) {
     decoded.status = result.complete ? Status::kUnsatisfiable : Status::kUnknown;
     if (result.complete && options.minimal_conflict) {
-      decoded.conflict = minimal_conflict(program, options.pins, limits);
+      decoded.conflict = minimal_conflict(program, query.pins, limits);
     }
     return decoded;
   }
@@ -111,37 +113,41 @@ Decoded Decoder::Impl::decode(Search& search, const Beliefs& beliefs, const Deco
   return decoded;
 }
 
-Decoder::Decoder(const compile::ConstraintProgram& program) : impl_(new Impl(program)) {}
-Decoder::~Decoder() {
-  delete impl_;
-}
-Decoder::Decoder(Decoder&& other) noexcept : impl_(other.impl_) {
-  other.impl_ = nullptr;
+Decoder::Decoder(std::shared_ptr<const compile::ConstraintProgram> program)
+    : impl_(std::make_unique<Impl>(std::move(program))) {}
+Decoder::Decoder(compile::ConstraintProgram program)
+    : Decoder(std::make_shared<const compile::ConstraintProgram>(std::move(program))) {}
+Decoder::~Decoder() = default;
+Decoder::Decoder(Decoder&&) noexcept = default;
+
+const compile::ConstraintProgram& Decoder::program() const {
+  return impl_->program;
 }
 
-Decoded Decoder::decode(const Beliefs& beliefs, const DecodeOptions& options) const {
+Decoded Decoder::decode(const Query& query, const DecodeOptions& options) const {
   std::unique_ptr<Search> search = impl_->acquire();
-  Decoded decoded = impl_->decode(*search, beliefs, options);
+  Decoded decoded = impl_->decode(*search, query, options);
   impl_->release(std::move(search));
   return decoded;
 }
 
-std::vector<Decoded> Decoder::decode_batch(const std::vector<Beliefs>& beliefs, const DecodeOptions& options,
+std::vector<Decoded> Decoder::decode_batch(const std::vector<Query>& queries, const DecodeOptions& options,
                                            int threads) const {
-  std::vector<Decoded> results(beliefs.size());
+  std::vector<Decoded> results(queries.size());
   const std::size_t wanted =
       threads > 0 ? static_cast<std::size_t>(threads) : std::max(1U, std::thread::hardware_concurrency());
-  constexpr std::size_t kChunk = 16;
-  const std::size_t count = std::min(wanted, (beliefs.size() + kChunk - 1) / kChunk);
+  // Large enough that threads seldom meet, small enough that few instances occupy them all.
+  const std::size_t chunk = std::clamp<std::size_t>(queries.size() / (4 * wanted), 1, 16);
+  const std::size_t count = std::min(wanted, (queries.size() + chunk - 1) / chunk);
   std::atomic<std::size_t> next{0};
   std::exception_ptr failure;
   std::mutex failure_mutex;
   const auto work = [&] {
     try {
       std::unique_ptr<Search> search = impl_->acquire();
-      for (std::size_t begin; (begin = next.fetch_add(kChunk)) < beliefs.size();) {
-        for (std::size_t k = begin; k < std::min(begin + kChunk, beliefs.size()); ++k) {
-          results[k] = impl_->decode(*search, beliefs[k], options);
+      for (std::size_t begin; (begin = next.fetch_add(chunk)) < queries.size();) {
+        for (std::size_t k = begin; k < std::min(begin + chunk, queries.size()); ++k) {
+          results[k] = impl_->decode(*search, queries[k], options);
         }
       }
       impl_->release(std::move(search));

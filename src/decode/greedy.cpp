@@ -38,15 +38,14 @@ Choice top_choice(const State& state, int position, const double* p) {
 
 }  // namespace
 
-Decoded greedy(const compile::ConstraintProgram& program, State& state, const Beliefs& beliefs,
-               const DecodeOptions& options) {
+Decoded greedy(const compile::ConstraintProgram& program, State& state, const Query& query) {
   const Problem& problem = state.problem();
   const int stride = program.max_symbols();
   std::vector<char> committed(static_cast<std::size_t>(problem.real), 0);
   Decoded decoded;
   decoded.status = Status::kDeadEnd;
   const auto row = [&](int position) {
-    return beliefs.data() + static_cast<std::ptrdiff_t>(position) * stride;
+    return query.beliefs.data() + static_cast<std::ptrdiff_t>(position) * stride;
   };
   // Names the position that has nothing left: the one emptied, or the one whose commitment was refused.
   const auto commit = [&](int value) {
@@ -70,10 +69,10 @@ Decoded greedy(const compile::ConstraintProgram& program, State& state, const Be
   }
   state.reset();
   state.set_direct(true);
-  for (const Pin& pin : options.pins) {
+  for (const Pin& pin : query.pins) {
     if (!commit(problem.value_begin[pin.position] + pin.symbol)) return decoded;
   }
-  for (const int position : options.evidence) {
+  for (const int position : query.evidence) {
     if (committed[position]) continue;
     // To the letter: the argmax of the reading itself, even if an earlier lock has masked it.
     const double* p = row(position);
@@ -102,7 +101,7 @@ Decoded greedy(const compile::ConstraintProgram& program, State& state, const Be
     decoded.dead_end_position = positions.empty() ? -1 : positions.front();
     return decoded;
   }
-  model.log_probability = log_probability(beliefs, stride, model.assignment);
+  model.log_probability = log_probability(query.beliefs, stride, model.assignment);
   model.cost = compile::cost_of(program, model.assignment);
   decoded.models.push_back(std::move(model));
   decoded.status = Status::kSatisfied;

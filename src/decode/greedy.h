@@ -7,7 +7,6 @@
 namespace as2::decode {
 
 // Pins and evidence are committed first, then positions by falling confidence; kSatisfied or kDeadEnd.
-Decoded greedy(const compile::ConstraintProgram& program, State& state, const Beliefs& beliefs,
-               const DecodeOptions& options);
+Decoded greedy(const compile::ConstraintProgram& program, State& state, const Query& query);
 
 }  // namespace as2::decode

@@ -57,10 +57,10 @@ double weight_of(const DecodeOptions& options, int level) {
 
 }  // namespace
 
-double fill_losses(const Problem& problem, const Beliefs& beliefs, int stride, const DecodeOptions& options,
+double fill_losses(const Problem& problem, const Query& query, int stride, const DecodeOptions& options,
                    std::vector<std::vector<std::int64_t>>& losses) {
   const std::size_t levels = options.objective_first ? problem.constant_cost.size() : 0;
-  losses.resize(levels + 1 + (options.guide ? 1 : 0));
+  losses.resize(levels + 1 + (query.guide.empty() ? 0 : 1));
   for (auto& row : losses) row.assign(static_cast<std::size_t>(problem.values), 0);
 
   // Sums must stay well inside 64 bits.
@@ -71,7 +71,7 @@ double fill_losses(const Problem& problem, const Beliefs& beliefs, int stride, c
   AS2_REQUIRE(std::isfinite(range), "an objective weight is not finite");
   const double scale = std::exp2(std::min(40.0, 61.0 - std::ceil(std::log2(range))));
 
-  add_belief_losses(problem, beliefs, stride, scale, losses[levels]);
+  add_belief_losses(problem, query.beliefs, stride, scale, losses[levels]);
   for (const CostLiteral& cost : problem.costs) {
     if (options.objective_first) {
       add_cost(problem, cost.literal, cost.weight, losses[cost.level]);
@@ -83,7 +83,7 @@ double fill_losses(const Problem& problem, const Beliefs& beliefs, int stride, c
   if (!problem.costs.empty()) {
     for (auto& row : losses) bring_least_to_zero(problem, row);
   }
-  if (options.guide) add_belief_losses(problem, *options.guide, stride, scale, losses.back());
+  if (!query.guide.empty()) add_belief_losses(problem, query.guide, stride, scale, losses.back());
   return options.objective_first && levels > 0 ? 1.0 : scale;
 }
 

@@ -86,10 +86,7 @@ std::vector<BoardAnswer> BoardSolver::solve_together(const std::vector<vision::B
   spent.perception = watch.lap();
   reason(answers);
   spent.reasoning = watch.lap();
-  at::parallel_for(0, static_cast<std::int64_t>(answers.size()), 1,
-                   [&](std::int64_t begin, std::int64_t end) {
-                     for (std::int64_t n = begin; n < end; ++n) decode(answers[static_cast<std::size_t>(n)]);
-                   });
+  decode(answers);
   spent.decoding = watch.lap();
   if (times) {
     times->perception += spent.perception;
@@ -155,13 +152,21 @@ void BoardSolver::reason(std::vector<BoardAnswer>& answers) {
   }
 }
 
-void BoardSolver::decode(BoardAnswer& answer) const {
+void BoardSolver::decode(std::vector<BoardAnswer>& answers) const {
   decode::DecodeOptions options;
   options.models = 2;
-  options.guide = &answer.reasoned;
   options.time_budget_seconds = kTimeBudgetSeconds;
   options.minimal_conflict = false;
-  answer.decoded = decoder_->decode(answer.beliefs, options);
+  std::vector<decode::Query> queries;
+  for (const BoardAnswer& answer : answers) queries.push_back({answer.beliefs, {}, {}, answer.reasoned});
+  std::vector<decode::Decoded> decoded = decoder_->decode_batch(queries, options, at::get_num_threads());
+  for (std::size_t n = 0; n < answers.size(); ++n) {
+    answers[n].decoded = std::move(decoded[n]);
+    judge(answers[n]);
+  }
+}
+
+void BoardSolver::judge(BoardAnswer& answer) const {
   const auto& models = answer.decoded.models;
   if (models.empty()) return;
   answer.explanation = decode::explain(program_, answer.beliefs, models[0].assignment);
@@ -181,10 +186,11 @@ void BoardSolver::decode(BoardAnswer& answer) const {
 std::vector<int> BoardSolver::conflict(const BoardAnswer& answer) const {
   if (answer.explanation.changed.empty()) return {};
   if (!answer.explanation.broken_groups.empty()) return answer.explanation.broken_groups;
+  decode::Query query{answer.beliefs};
+  for (const int clue : answer.clues) query.pins.push_back({clue, read_at(answer, clue)});
   decode::DecodeOptions options;
-  for (const int clue : answer.clues) options.pins.push_back({clue, read_at(answer, clue)});
   options.time_budget_seconds = kTimeBudgetSeconds;
-  return decoder_->decode(answer.beliefs, options).conflict.groups;
+  return decoder_->decode(query, options).conflict.groups;
 }
 
 int BoardSolver::read_at(const BoardAnswer& answer, int position) const {

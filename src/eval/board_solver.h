@@ -70,7 +70,9 @@ class BoardSolver {
   std::vector<BoardAnswer> solve_together(const std::vector<vision::BoardReading>& boards, SolveTimes* times);
   void look(const std::vector<vision::BoardReading>& boards, std::vector<BoardAnswer>& answers);
   void reason(std::vector<BoardAnswer>& answers);
-  void decode(BoardAnswer& answer) const;
+  void decode(std::vector<BoardAnswer>& answers) const;
+  // What the models say about an answer: what was changed, whether it is the only one.
+  void judge(BoardAnswer& answer) const;
 
   train::ProgramConfig program_config_;
   compile::ConstraintProgram program_;

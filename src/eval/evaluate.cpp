@@ -103,29 +103,25 @@ decode::Beliefs row_of(const torch::Tensor& beliefs, std::int64_t n) {
 // greedy.
 Answers decoded(const compile::ConstraintProgram& program, decode::Method method,
                 const torch::Tensor& beliefs, const torch::Tensor& guide, const torch::Tensor& evidence) {
-  const decode::Decoder decoder(program);
-  Answers answers;
-  answers.assignments.resize(static_cast<std::size_t>(beliefs.size(0)));
-  at::parallel_for(0, beliefs.size(0), 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t n = begin; n < end; ++n) {
-      decode::DecodeOptions options;
-      options.method = method;
-      options.minimal_conflict = false;
-      decode::Beliefs guiding;
-      if (guide.defined()) {
-        guiding = row_of(guide, n);
-        options.guide = &guiding;
-      }
-      if (method == decode::Method::kGreedy) {
-        for (std::int64_t position = 0; position < evidence.size(1); ++position) {
-          if (evidence[n][position].item<bool>()) options.evidence.push_back(static_cast<int>(position));
-        }
-      }
-      const decode::Decoded result = decoder.decode(row_of(beliefs, n), options);
-      if (!result.models.empty())
-        answers.assignments[static_cast<std::size_t>(n)] = result.models[0].assignment;
+  std::vector<decode::Query> queries(static_cast<std::size_t>(beliefs.size(0)));
+  for (std::int64_t n = 0; n < beliefs.size(0); ++n) {
+    decode::Query& query = queries[static_cast<std::size_t>(n)];
+    query.beliefs = row_of(beliefs, n);
+    if (guide.defined()) query.guide = row_of(guide, n);
+    if (method != decode::Method::kGreedy) continue;
+    for (std::int64_t position = 0; position < evidence.size(1); ++position) {
+      if (evidence[n][position].item<bool>()) query.evidence.push_back(static_cast<int>(position));
     }
-  });
+  }
+  decode::DecodeOptions options;
+  options.method = method;
+  options.minimal_conflict = false;
+  Answers answers;
+  for (const decode::Decoded& result :
+       decode::Decoder(program).decode_batch(queries, options, at::get_num_threads())) {
+    answers.assignments.push_back(result.models.empty() ? compile::Assignment()
+                                                        : result.models[0].assignment);
+  }
   return answers;
 }
 

@@ -16,12 +16,12 @@ constexpr std::int64_t kNodes = 1000;
 
 // The likeliest answer under random beliefs, or one that is nearly so; empty: the program has none.
 compile::Assignment random_answer(const decode::Decoder& decoder, std::size_t beliefs_size, Random& random) {
-  decode::Beliefs beliefs(beliefs_size);
-  for (double& belief : beliefs) belief = random.unit() + 1e-3;
+  decode::Query query{decode::Beliefs(beliefs_size)};
+  for (double& belief : query.beliefs) belief = random.unit() + 1e-3;
   decode::DecodeOptions options;
   options.node_budget = kNodes;
-  decode::Decoded decoded = decoder.decode(beliefs, options);
-  if (decoded.status == decode::Status::kUnknown) decoded = decoder.decode(beliefs);
+  decode::Decoded decoded = decoder.decode(query, options);
+  if (decoded.status == decode::Status::kUnknown) decoded = decoder.decode(query);
   return decoded.models.empty() ? compile::Assignment() : decoded.models[0].assignment;
 }
 
@@ -36,9 +36,10 @@ std::vector<int> unique_evidence(const decode::Decoder& decoder, const compile::
   for (;;) {
     decode::DecodeOptions options;
     options.models = 2;
+    decode::Query query{uniform};
     for (const int position : evidence)
-      options.pins.push_back({position, answer[static_cast<std::size_t>(position)]});
-    const decode::Decoded decoded = decoder.decode(uniform, options);
+      query.pins.push_back({position, answer[static_cast<std::size_t>(position)]});
+    const decode::Decoded decoded = decoder.decode(query, options);
     const auto other = std::find_if(decoded.models.begin(), decoded.models.end(),
                                     [&](const decode::Model& model) { return model.assignment != answer; });
     if (other == decoded.models.end()) return evidence;

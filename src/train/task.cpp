@@ -309,12 +309,11 @@ Instances Task::of_tuples(const std::vector<std::vector<std::int64_t>>& pictures
     if (!complete) continue;
     compile::Assignment& whole = completions[shown];
     if (whole.empty()) {
-      decode::DecodeOptions options;
+      decode::Query query{decode::Beliefs(static_cast<std::size_t>(positions * width), 1.0)};
       for (std::size_t k = 0; k < shown.size(); ++k) {
-        options.pins.push_back({map_.positions[k], static_cast<int>(shown[k])});
+        query.pins.push_back({map_.positions[k], static_cast<int>(shown[k])});
       }
-      const decode::Decoded decoded =
-          decoder.decode(decode::Beliefs(static_cast<std::size_t>(positions * width), 1.0), options);
+      const decode::Decoded decoded = decoder.decode(query);
       if (decoded.models.empty()) {
         throw InputError("the program allows no answer for some of the tuples",
                          {"list examples that it allows with data.source = \"instances\""});

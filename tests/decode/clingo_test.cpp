@@ -61,20 +61,21 @@ TEST(RandomTexts, SameAnswersAsClingo) {
     const compile::ConstraintProgram& program = compiled.program;
     const std::size_t stride = static_cast<std::size_t>(program.max_symbols());
     const auto beliefs = random_beliefs(random, program);
+    decode::Query query{beliefs};
     DecodeOptions options;
     options.models = 1 + below(random, 3);
     options.objective_first = below(random, 2) == 0;
     if (below(random, 3) == 0 && !program.positions.empty()) {
       const int position = below(random, static_cast<int>(program.positions.size()));
       const int count = static_cast<int>(program.positions[position].symbols.size());
-      options.pins.push_back({position, below(random, count)});
+      query.pins.push_back({position, below(random, count)});
     }
 
     std::vector<Enumerated> answers;
     for (const testing::AnswerSet& answer : testing::answer_sets(text)) {
       const compile::Assignment assignment = project(program, answer);
       ASSERT_EQ(std::count(assignment.begin(), assignment.end(), -1), 0);
-      const bool pinned = std::all_of(options.pins.begin(), options.pins.end(), [&](const decode::Pin& pin) {
+      const bool pinned = std::all_of(query.pins.begin(), query.pins.end(), [&](const decode::Pin& pin) {
         return assignment[pin.position] == pin.symbol;
       });
       if (pinned) answers.push_back({assignment, log_of(beliefs, stride, assignment), answer.cost, 0});
@@ -91,7 +92,7 @@ TEST(RandomTexts, SameAnswersAsClingo) {
       return score(a) > score(b);
     });
 
-    const Decoded decoded = Decoder(program).decode(beliefs, options);
+    const Decoded decoded = Decoder(program).decode(query, options);
     ++compared;
     if (answers.empty()) {
       ++refuted;
@@ -129,12 +130,12 @@ TEST(ShippedPrograms, DecodedAnswersAreAnswerSets) {
     const std::string file = std::string(AS2_SOURCE_DIR) + "/programs/" + name + ".lp";
     const compile::Compiled compiled = compile::compile_files({file});
     const Decoder decoder(compiled.program);
-    std::vector<decode::Beliefs> beliefs;
-    for (int k = 0; k < 10; ++k) beliefs.push_back(random_beliefs(random, compiled.program));
+    std::vector<decode::Query> queries;
+    for (int k = 0; k < 10; ++k) queries.push_back({random_beliefs(random, compiled.program)});
     DecodeOptions options;
     options.node_budget = 20000;  // the best of 9^81 readings of pure noise may take longer to prove
     std::vector<verify::ChosenAtoms> chosen;
-    for (const Decoded& decoded : decoder.decode_batch(beliefs, options, 2)) {
+    for (const Decoded& decoded : decoder.decode_batch(queries, options, 2)) {
       ASSERT_FALSE(decoded.models.empty()) << decode::name_of(decoded.status);
       const auto& assignment = decoded.models.front().assignment;
       EXPECT_TRUE(compile::violated_groups(compiled.program, assignment).empty());

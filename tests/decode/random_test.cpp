@@ -67,16 +67,16 @@ TEST(RandomPrograms, SameAnswersAsEnumeration) {
     const std::size_t stride = static_cast<std::size_t>(program.max_symbols());
     const auto beliefs = random_beliefs(random, program);
     DecodeOptions options;
-    options.pins = random_pins(random, program);
+    decode::Query query{beliefs, random_pins(random, program)};
     options.models = 1 + below(random, 4);
     options.objective_first = below(random, 2) == 0;
     if (below(random, 2)) options.objective_weights = {0.25 * below(random, 8)};
     const auto guide = random_beliefs(random, program);
-    if (below(random, 3) == 0) options.guide = &guide;
+    if (below(random, 3) == 0) query.guide = guide;
 
-    auto answers = enumerate(program, beliefs, options.pins);
+    auto answers = enumerate(program, beliefs, query.pins);
     for (Enumerated& answer : answers) {
-      if (options.guide) answer.guide = log_of(guide, stride, answer.assignment);
+      if (!query.guide.empty()) answer.guide = log_of(guide, stride, answer.assignment);
     }
     constexpr double kTie = 1e-8;
     const auto better = [&](const Enumerated& a, const Enumerated& b) {
@@ -89,7 +89,7 @@ TEST(RandomPrograms, SameAnswersAsEnumeration) {
     };
     std::stable_sort(answers.begin(), answers.end(), better);
 
-    const Decoded decoded = decoder.decode(beliefs, options);
+    const Decoded decoded = decoder.decode(query, options);
     if (answers.empty()) {
       ++refuted;
       ASSERT_EQ(decoded.status, Status::kUnsatisfiable);
@@ -109,7 +109,7 @@ TEST(RandomPrograms, SameAnswersAsEnumeration) {
       EXPECT_EQ(model.cost, compile::cost_of(program, model.assignment));
       distinct.insert(model.assignment);
       Enumerated found{model.assignment, model.log_probability, model.cost, 0};
-      if (options.guide) found.guide = log_of(guide, stride, model.assignment);
+      if (!query.guide.empty()) found.guide = log_of(guide, stride, model.assignment);
       EXPECT_FALSE(better(answers[k], found)) << "rank " << k;
       EXPECT_FALSE(better(found, answers[k])) << "rank " << k;
     }
@@ -129,8 +129,8 @@ TEST(RandomPrograms, GreedyIsRightOrSaysWhereItStuck) {
     const auto beliefs = random_beliefs(random, program);
     DecodeOptions options;
     options.method = decode::Method::kGreedy;
-    options.pins = random_pins(random, program);
-    const Decoded decoded = decoder.decode(beliefs, options);
+    const decode::Query query{beliefs, random_pins(random, program)};
+    const Decoded decoded = decoder.decode(query, options);
     if (decoded.status == Status::kDeadEnd) {
       ++stuck;
       EXPECT_TRUE(decoded.models.empty());
@@ -139,7 +139,7 @@ TEST(RandomPrograms, GreedyIsRightOrSaysWhereItStuck) {
     }
     ASSERT_EQ(decoded.status, Status::kSatisfied);
     EXPECT_TRUE(compile::violated_groups(program, decoded.models[0].assignment).empty());
-    for (const auto& pin : options.pins) EXPECT_EQ(decoded.models[0].assignment[pin.position], pin.symbol);
+    for (const auto& pin : query.pins) EXPECT_EQ(decoded.models[0].assignment[pin.position], pin.symbol);
   }
   EXPECT_GT(stuck, 200);
   EXPECT_LT(stuck, 1300);
@@ -154,10 +154,10 @@ TEST(RandomPrograms, BudgetsGiveHonestGaps) {
     const auto beliefs = random_beliefs(random, program);
     DecodeOptions options;
     options.node_budget = 1 + below(random, 4);
-    const Decoded limited = decoder.decode(beliefs, options);
+    const Decoded limited = decoder.decode({beliefs}, options);
     EXPECT_LE(limited.nodes, options.node_budget + 1);
     options.node_budget = 0;
-    const Decoded full = decoder.decode(beliefs, options);
+    const Decoded full = decoder.decode({beliefs}, options);
     if (limited.status == Status::kUnknown) continue;
     if (limited.status == Status::kUnsatisfiable) {
       EXPECT_EQ(full.status, Status::kUnsatisfiable);
@@ -181,8 +181,12 @@ TEST(RandomPrograms, BatchesEqualSingleCalls) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     const auto program = RandomConstraints(seed).make();
     const Decoder decoder(program);
-    std::vector<decode::Beliefs> many;
-    for (int k = 0; k < 50; ++k) many.push_back(random_beliefs(random, program));
+    // Each instance has pins and a guide of its own.
+    std::vector<decode::Query> many;
+    for (int k = 0; k < 50; ++k) {
+      many.push_back({random_beliefs(random, program), random_pins(random, program)});
+      if (k % 2 == 0) many.back().guide = random_beliefs(random, program);
+    }
     DecodeOptions options;
     options.models = 2;
     options.minimal_conflict = false;

@@ -45,11 +45,11 @@ sudoku::Grid grid_of(const compile::Assignment& assignment) {
 
 void expect_solved_and_unique(const std::vector<sudoku::Board>& boards) {
   const Decoder decoder(sudoku());
-  std::vector<Beliefs> beliefs;
-  for (const sudoku::Board& board : boards) beliefs.push_back(read_board(board.puzzle));
+  std::vector<Query> queries;
+  for (const sudoku::Board& board : boards) queries.push_back({read_board(board.puzzle)});
   DecodeOptions options;
   options.models = 2;
-  const std::vector<Decoded> decoded = decoder.decode_batch(beliefs, options, 2);
+  const std::vector<Decoded> decoded = decoder.decode_batch(queries, options, 2);
   for (std::size_t k = 0; k < boards.size(); ++k) {
     SCOPED_TRACE(sudoku::grid_text(boards[k].puzzle));
     ASSERT_EQ(decoded[k].status, Status::kOptimal);
@@ -88,7 +88,7 @@ TEST(Sudoku, SeventeenClues) {
 TEST(Sudoku, BlankBoardsAreNotUnique) {
   DecodeOptions options;
   options.models = 2;
-  const Decoded decoded = Decoder(sudoku()).decode(read_board(sudoku::Grid(81, 0)), options);
+  const Decoded decoded = Decoder(sudoku()).decode({read_board(sudoku::Grid(81, 0))}, options);
   ASSERT_EQ(decoded.models.size(), 2U);
   EXPECT_EQ(decoded.models[0].log_probability, decoded.models[1].log_probability);
   EXPECT_NE(decoded.models[0].assignment, decoded.models[1].assignment);
@@ -111,7 +111,7 @@ TEST(Sudoku, PutsRightWhatPerceptionMisread) {
       const int truth = boards[k].puzzle[cell];
       misread(beliefs, cell, truth, truth % 9 + 1, 0.2);
     }
-    const Decoded decoded = decoder.decode(beliefs);
+    const Decoded decoded = decoder.decode({beliefs});
     ASSERT_EQ(decoded.status, Status::kOptimal);
     double truth = 0;
     for (std::size_t i = 0; i < 81; ++i) truth += std::log(beliefs[9 * i + boards[k].solution[i] - 1]);
@@ -149,13 +149,12 @@ TEST(Sudoku, PutsRightWhatPerceptionMisread) {
 TEST(Sudoku, ContradictoryPinsAreExplained) {
   sudoku::GenerateOptions generate;
   const sudoku::Board board = sudoku::generate(generate, 3);
-  DecodeOptions options;
+  Query query{read_board(sudoku::Grid(81, 0))};
   for (int i = 0; i < 81; ++i) {
-    if (board.puzzle[i]) options.pins.push_back({i, board.puzzle[i] - 1});
+    if (board.puzzle[i]) query.pins.push_back({i, board.puzzle[i] - 1});
   }
   const Decoder decoder(sudoku());
-  const Beliefs beliefs = read_board(sudoku::Grid(81, 0));
-  ASSERT_EQ(decoder.decode(beliefs, options).status, Status::kOptimal);
+  ASSERT_EQ(decoder.decode(query).status, Status::kOptimal);
   // One more clue, which no peer contradicts but the solution does.
   int cell = -1;
   int digit = -1;
@@ -171,23 +170,23 @@ TEST(Sudoku, ContradictoryPinsAreExplained) {
     }
   }
   ASSERT_GE(cell, 0);
-  options.pins.push_back({cell, digit - 1});
-  const Decoded decoded = decoder.decode(beliefs, options);
+  query.pins.push_back({cell, digit - 1});
+  const Decoded decoded = decoder.decode(query);
   ASSERT_EQ(decoded.status, Status::kUnsatisfiable);
   const Conflict& conflict = decoded.conflict;
   EXPECT_FALSE(conflict.groups.empty());
   // Minimal: without any of its pins the whole program is satisfiable together with the others.
   for (std::size_t k = 0; k < conflict.pins.size(); ++k) {
-    DecodeOptions fewer;
-    fewer.pins = conflict.pins;
-    fewer.minimal_conflict = false;
-    EXPECT_EQ(decoder.decode(beliefs, fewer).status, Status::kUnsatisfiable);
+    Query fewer{query.beliefs, conflict.pins};
+    DecodeOptions options;
+    options.minimal_conflict = false;
+    EXPECT_EQ(decoder.decode(fewer, options).status, Status::kUnsatisfiable);
     compile::ConstraintProgram part = sudoku();
     part.groups.clear();
     for (const int g : conflict.groups) part.groups.push_back(sudoku().groups[g]);
-    EXPECT_EQ(Decoder(part).decode(beliefs, fewer).status, Status::kUnsatisfiable);
+    EXPECT_EQ(Decoder(part).decode(fewer, options).status, Status::kUnsatisfiable);
     fewer.pins.erase(fewer.pins.begin() + static_cast<std::ptrdiff_t>(k));
-    EXPECT_EQ(Decoder(part).decode(beliefs, fewer).status, Status::kOptimal);
+    EXPECT_EQ(Decoder(part).decode(fewer, options).status, Status::kOptimal);
   }
 }
 
@@ -199,7 +198,7 @@ TEST(Sudoku, TwoConfidentEqualCluesInARow) {
   };
   set(0, 5, 0.9);
   set(8, 5, 0.6);
-  const Decoded decoded = Decoder(sudoku()).decode(beliefs);
+  const Decoded decoded = Decoder(sudoku()).decode({beliefs});
   ASSERT_EQ(decoded.status, Status::kOptimal);
   EXPECT_EQ(decoded.models[0].assignment[0], 4);
   const Explanation explanation = explain(sudoku(), beliefs, decoded.models[0].assignment);
@@ -212,10 +211,7 @@ TEST(Sudoku, TwoConfidentEqualCluesInARow) {
 TEST(Sudoku, TheGuideBreaksTies) {
   const sudoku::Board board = sudoku::generate(sudoku::GenerateOptions{}, 9);
   const Beliefs blank = read_board(sudoku::Grid(81, 0));
-  const Beliefs guide = read_board(board.solution, 0.9);
-  DecodeOptions options;
-  options.guide = &guide;
-  const Decoded decoded = Decoder(sudoku()).decode(blank, options);
+  const Decoded decoded = Decoder(sudoku()).decode({blank, {}, {}, read_board(board.solution, 0.9)});
   EXPECT_EQ(grid_of(decoded.models[0].assignment), board.solution);
 }
 
@@ -224,23 +220,23 @@ TEST(Sudoku, GreedyFollowsThePaper) {
   DecodeOptions options;
   options.method = Method::kGreedy;
   const Decoder decoder(sudoku());
-  for (int i = 0; i < 81; ++i) {
-    if (board.puzzle[i]) options.evidence.push_back(i);
-  }
   // A reasoner that knows the solution, though not surely: greedy commits it.
-  Beliefs beliefs = read_board(board.solution, 0.5);
-  const Decoded right = decoder.decode(beliefs, options);
+  Query query{read_board(board.solution, 0.5)};
+  for (int i = 0; i < 81; ++i) {
+    if (board.puzzle[i]) query.evidence.push_back(i);
+  }
+  const Decoded right = decoder.decode(query, options);
   ASSERT_EQ(right.status, Status::kSatisfied);
   EXPECT_EQ(grid_of(right.models[0].assignment), board.solution);
   // Two equal clues in a row are both evidence: the second has nothing left.
-  const int first = options.evidence[0];
+  const int first = query.evidence[0];
   int second = -1;
-  for (const int i : options.evidence) {
+  for (const int i : query.evidence) {
     if (i != first && i / 9 == first / 9) second = i;
   }
   ASSERT_GE(second, 0);
-  misread(beliefs, static_cast<std::size_t>(second), board.puzzle[second], board.puzzle[first], 0.1);
-  const Decoded stuck = decoder.decode(beliefs, options);
+  misread(query.beliefs, static_cast<std::size_t>(second), board.puzzle[second], board.puzzle[first], 0.1);
+  const Decoded stuck = decoder.decode(query, options);
   EXPECT_EQ(stuck.status, Status::kDeadEnd);
   EXPECT_EQ(stuck.dead_end_position, second);
   EXPECT_TRUE(stuck.models.empty());
@@ -258,10 +254,11 @@ TEST(Sudoku, PublicLists) {
       // With its clues pinned a puzzle has exactly one answer.
       DecodeOptions options;
       options.models = 2;
+      Query query{blank};
       for (int i = 0; i < 81; ++i) {
-        if (board.puzzle[i]) options.pins.push_back({i, board.puzzle[i] - 1});
+        if (board.puzzle[i]) query.pins.push_back({i, board.puzzle[i] - 1});
       }
-      const Decoded decoded = decoder.decode(blank, options);
+      const Decoded decoded = decoder.decode(query, options);
       ASSERT_EQ(decoded.status, Status::kOptimal);
       ASSERT_EQ(decoded.models.size(), 1U);
       ASSERT_TRUE(sudoku::is_solved(grid_of(decoded.models[0].assignment)));
