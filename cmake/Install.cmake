@@ -4,7 +4,7 @@
 #   as2::as2    everything this build has
 include(CMakePackageConfigHelpers)
 
-set(AS2_CORE_LAYERS base asp compile decode verify formats datasets sudoku vision)
+set(AS2_CORE_LAYERS base asp compile decode verify formats datasets sudoku vision tp_core)
 set(AS2_TENSOR_LAYERS tp nn train eval)
 add_library(as2_core INTERFACE)
 add_library(as2_as2 INTERFACE)

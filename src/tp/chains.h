@@ -14,31 +14,13 @@
 #include <torch/torch.h>
 
 #include <cstdint>
-#include <map>
 #include <vector>
 
 #include "as2/constraint_program.h"
+#include "tp/chain_spec.h"
 #include "tp/references.h"
 
 namespace as2::tp {
-
-// One distinct value of a member, and where its probability stands.
-struct ValueClass {
-  std::int64_t value = 0;
-  Reference probability;
-};
-
-// Per member of the aggregate: its symbols gathered by value, values in ascending order.
-std::vector<std::map<std::int64_t, compile::SetLiteral>> symbols_by_value(
-    const compile::Aggregate& aggregate);
-
-struct ChainSpec {
-  std::vector<std::vector<ValueClass>> members;
-  std::int64_t constant = 0;
-};
-
-// Reachable sums, sorted, after each number of members; throws InputError where they are too many.
-std::vector<std::vector<std::int64_t>> reachable_sums(const ChainSpec& spec);
 
 // Chains of like size side by side. State index states[l] is a dummy of weight zero.
 struct Chains {

@@ -1,27 +1,14 @@
-// Definitions over tensors: which circuit values are needed, and how a level of them is one operation.
-//
-// A derived constraint's factor at (i, s) is 1 − P(violated | y_i = s): its circuit evaluated with position i
-// clamped to s. Clamping is done when the tables are built, not on tensors: a node is expanded once per clamp
-// it depends on, set literals of the clamped position become constants, constants fold, and equal nodes are
-// shared. What is left is a plain circuit whose size is the number of (node, clamp) pairs that differ.
-// Running the whole circuit once per clamp was rejected: it costs clamps × nodes however local the
-// constraints are.
-//
-// All is products of references: a disjunction is the complement of a product of complements (noisy-or). A
-// recursive component takes the maximum over alternatives instead, iterated from 0: cycles never gain by a
-// detour, so |component| rounds reach the least fixpoint exactly. Its gradient is that of the winning proofs.
+// Definitions over tensors: how a level of a circuit is one operation.
 #pragma once
 
 #include <torch/torch.h>
 
 #include <cstdint>
-#include <functional>
-#include <map>
-#include <unordered_map>
 #include <vector>
 
 #include "as2/constraint_program.h"
 #include "tp/chains.h"
+#include "tp/circuit_builder.h"
 #include "tp/references.h"
 
 namespace as2::tp {
@@ -54,63 +41,17 @@ struct Circuit {
   void move(torch::Device device, torch::ScalarType type);
 };
 
-// Gathers the nodes somebody asks for and lays them out in levels.
-class CircuitBuilder {
+// The nodes that a builder gathered, in levels, when the values before the circuit number `first`.
+class CircuitLayout {
  public:
-  struct Clamp {
-    int position = -1;  // −1: none
-    int symbol = -1;
-  };
+  CircuitLayout(const CircuitBuilder& builder, std::int64_t first);
 
-  // `set_reference` tells where a set literal's probability stands.
-  CircuitBuilder(const compile::ConstraintProgram& program, Reference zero, Reference one,
-                 std::function<Reference(const compile::SetLiteral&)> set_reference);
-
-  // Positions the nodes depend on, sorted.
-  std::vector<int> support(const std::vector<compile::NodeRef>& nodes) const;
-  // The product of the nodes under a clamp; ask clamp by clamp, what one clamp needs is forgotten with it.
-  // The reference is provisional: after layout(), placed() says where its value stands.
-  Reference conjunction(const std::vector<compile::NodeRef>& nodes, Clamp clamp);
-  // The levels, when the values before the circuit number `first`.
-  Circuit layout(std::int64_t first);
+  Circuit circuit;
+  // Where the value of a builder's reference stands.
   Reference placed(Reference reference) const;
 
  private:
-  enum class Form { kProduct, kBound, kConjunctionMember, kDisjunctionMember };
-  struct Entry {
-    Form form = Form::kProduct;
-    int level = 0;
-    std::vector<Reference> inputs;
-    std::vector<std::int64_t> weights;
-    std::int64_t constant = 0;
-    const compile::ValueSet* allowed = nullptr;
-    int component_size = 0;
-  };
-
-  int level_of(const std::vector<Reference>& inputs) const;
-  Reference negated(Reference reference) const;
-  Reference product_of(std::vector<Reference> inputs);
-  Reference bound_of(const compile::Bound& node, const std::vector<Reference>& inputs);
-  Reference shared(std::vector<std::int64_t> key, Entry entry);
-  bool depends(int node, int position) const;
-  std::unordered_map<int, Reference>& cache(int node, Clamp clamp);
-  // The node's value under the clamp, computing what it needs first.
-  Reference value(int node, Clamp clamp);
-  Reference value(compile::NodeRef node, Clamp clamp);
-  void expand(int node, Clamp clamp);
-  void expand_recursive(const compile::Component& component, Clamp clamp);
-  const compile::Component* recursive_component(int node) const;
-
-  const compile::ConstraintProgram& program_;
-  Reference zero_, one_;
-  std::function<Reference(const compile::SetLiteral&)> set_reference_;
-  std::vector<std::vector<std::uint64_t>> support_;  // per node: a bit a position
-  std::vector<int> component_of_;
-  std::vector<Entry> entries_;  // an entry's reference has index −1 − its place here until layout()
-  std::map<std::vector<std::int64_t>, Reference> known_;
-  Clamp current_;
-  std::unordered_map<int, Reference> base_, clamped_;
-  std::vector<std::int64_t> place_;
+  std::vector<std::int64_t> place_;  // per entry
 };
 
 }  // namespace as2::tp

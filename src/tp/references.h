@@ -11,19 +11,9 @@
 #include <cstdint>
 #include <vector>
 
-namespace as2::tp {
+#include "tp/value_reference.h"
 
-// A value of the vector, or 1 − it.
-struct Reference {
-  std::int64_t index = 0;
-  bool complement = false;
-  friend bool operator<(const Reference& a, const Reference& b) {
-    return a.index != b.index ? a.index < b.index : a.complement < b.complement;
-  }
-  friend bool operator==(const Reference& a, const Reference& b) {
-    return a.index == b.index && a.complement == b.complement;
-  }
-};
+namespace as2::tp {
 
 // Rows of references, padded to one width.
 struct References {

@@ -17,7 +17,7 @@ namespace as2::tp {
 struct SoftTp::Impl {
   Impl(const compile::ConstraintProgram& program, Kernel kernel) : tables(Tables::of(program)) {
     if (kernel == Kernel::kReference) return;
-    fused = c10::make_intrusive<FusedTables>(program, tables);
+    fused = c10::make_intrusive<FusedTables>(program, *tables.counts);
     cuda = cuda_slots_of(program);
   }
 

@@ -1,48 +1,20 @@
 // A ConstraintProgram as index tables: everything the tensor form needs, built once per program and copied
 // once per device.
-//
-// A *unit* is one leave-one-out factor: of one member of a slot, one value of one member of a linear
-// constraint, one literal of a nogood, one clamp of a derived constraint. A *term* (the paper's residual
-// term) says that a unit applies at one (position, symbol); symbols of one set literal share their unit.
 #pragma once
 
 #include <torch/torch.h>
 
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <set>
-#include <utility>
 #include <vector>
 
 #include "as2/constraint_program.h"
 #include "tp/chains.h"
 #include "tp/circuit.h"
+#include "tp/collected_terms.h"
 #include "tp/references.h"
 
 namespace as2::tp {
-
-// How many terms share a cell, and from that each term's weight in a mean.
-class TermCounts {
- public:
-  TermCounts(std::int64_t positions, std::int64_t symbols) : symbols_(symbols), groups_at_(positions) {}
-  void add(std::int64_t family, std::int64_t group, std::int64_t cell);
-  // 1 / terms of the family at the cell.
-  double family_weight(std::int64_t family, std::int64_t cell) const;
-  // 1 / (terms of the group at the cell · groups at its position).
-  double group_weight(std::int64_t group, std::int64_t cell) const;
-  bool has_term(std::int64_t family, std::int64_t cell) const {
-    return family_terms_.count({family, cell}) > 0;
-  }
-  // Share of the position's groups that have no term at the cell; 1 where there is no group.
-  std::vector<double> shares_without_term(std::int64_t cells) const;
-
- private:
-  std::int64_t symbols_;
-  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> family_terms_,
-      group_terms_;  // by (f or g, cell)
-  std::vector<std::set<std::int64_t>> groups_at_;
-};
 
 // Terms of one kind of group. Cell = position · symbols + symbol.
 struct Terms {

@@ -22,10 +22,10 @@ cat >"$copy/walkers" <<'END'
 1 0 compile/residual_terms.cpp
 0 1 compile/support.cpp
 2 2 decode/problem.cpp
-1 0 tp/tables.cpp
-1 0 tp/fused.cpp
+1 0 tp/collected_terms.cpp
+1 0 tp/kernel_tables.cpp
 1 0 tp/cuda_slots.cpp
-0 3 tp/circuit.cpp
+0 3 tp/circuit_builder.cpp
 END
 # These only ask for one certain kind, and are right about any other by saying "no".
 askers='compile/dump.cpp decode/problem.cpp nn/model.cpp nn/transformer.cpp'

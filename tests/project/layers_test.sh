@@ -69,6 +69,9 @@ for folder in "$source"/src/*/; do
       [ -z "$torch" ] || fail "libas2_$layer.a needs LibTorch: $torch" ;;
   esac
 done
+# The half of tp that works on plain arrays.
+torch=$(nm -C --undefined-only "$build/src/tp/libas2_tp_core.a" | grep -E '(^|[^a-zA-Z_:])(c10|at|torch|caffe2)::' || true)
+[ -z "$torch" ] || fail "libas2_tp_core.a needs LibTorch: $torch"
 if readelf -d "$build/bin/as2" | grep -E 'NEEDED.*(torch|c10)'; then fail "bin/as2 links LibTorch"; fi
 
 # The best of ten, so that a busy machine does not count.

@@ -1,4 +1,4 @@
-// Cuts the batch into blocks, gives them to threads, and picks the version for this processor.
+// Cuts the batch into blocks and gives them to threads.
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 
@@ -8,30 +8,11 @@
 
 namespace as2::tp::kernels {
 
-std::int64_t scratch_per_lane(const ExclusiveLayout& layout, Task task) {
-  return layout.cells * 2 + (uses_sums(task) ? layout.families * layout.cells : 0) + 4 * layout.widest_slot;
-}
-
-std::int64_t scratch_per_lane(const LinearLayout& layout, Task task) {
-  return layout.cells * 2 + (uses_sums(task) ? layout.families * layout.cells : 0) +
-         2 * layout.most_chain_states + 3 * layout.most_chain_classes + 4 * layout.most_states +
-         layout.most_guards;
-}
-
 namespace cpu {
 namespace {
 
 // A block of lanes works on memory that should stay near the processor; past this, one lane at a time.
 constexpr std::int64_t kMostScratchBytes = std::int64_t{64} << 20;
-
-template <class T, class Layout>
-Version<T, Layout> best_version() {
-#if AS2_X86
-  if (__builtin_cpu_supports("avx512f")) return avx512::version<T, Layout>();
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return avx2::version<T, Layout>();
-#endif
-  return baseline::version<T, Layout>();
-}
 
 template <class T, class Layout>
 void run(const Layout& layout, std::int64_t batch, const Block<T>& whole) {

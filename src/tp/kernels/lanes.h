@@ -53,4 +53,8 @@ AS2_DECLARE_VERSION(avx2)
 AS2_DECLARE_VERSION(avx512)
 #undef AS2_DECLARE_VERSION
 
+// The fastest that this processor runs.
+template <class T, class Layout>
+Version<T, Layout> best_version();
+
 }  // namespace as2::tp::kernels
