@@ -80,6 +80,7 @@ Decoded Decoder::Impl::decode(Search& search, const Query& query, const DecodeOp
 
   Limits limits;
   limits.nodes = options.node_budget;
+  limits.patience = options.learn_after;
   if (options.time_budget_seconds > 0) {
     using Clock = std::chrono::steady_clock;
     const std::chrono::duration<double> budget(options.time_budget_seconds);

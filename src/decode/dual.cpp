@@ -85,7 +85,9 @@ std::int64_t shift_losses(const State& state, const std::vector<std::int64_t>& l
     std::int64_t least = std::numeric_limits<std::int64_t>::max();
     for (int v = state.first_value(i); v >= 0; v = state.next_value(i, v))
       least = std::min(least, shifted[v]);
-    for (int v = problem.value_begin[i]; v < problem.value_begin[i + 1]; ++v) shifted[v] -= least;
+    for (int v = problem.value_begin[i]; v < problem.value_begin[i + 1]; ++v) {
+      shifted[v] = state.has(v) ? shifted[v] - least : 0;
+    }
     constant += least;
   }
   return constant;

@@ -95,7 +95,11 @@ Problem::Problem(const ConstraintProgram& program, const std::vector<char>& enab
     add_group(program, program.groups[g]);
   }
   add_costs(program);
+  recognise_tables(program);
 
+  Table table_positions;
+  for (const TupleTable& table : tables) table_positions.push_row(table.positions);
+  tables_of_position = table_positions.transposed(positions);
   slots_of_literal = slots.transposed(literals());
   exact_of_value = exact.transposed(values);
   Table linear_positions;
@@ -354,6 +358,15 @@ void Problem::add_component(const ConstraintProgram& program, const compile::Com
                                                                           : literal_of(ref));
     }
   }
+  Table inputs;
+  for (const auto& member : component.members) {
+    std::vector<int> row;
+    for (const int input : member.inputs) {
+      if (input < 0) row.push_back(~input);
+    }
+    inputs.push_row(row);
+  }
+  component.users = inputs.transposed(static_cast<int>(component.members.size()));
   components.push_back(std::move(component));
 }
 

@@ -36,6 +36,19 @@ struct LinearConstraint {
   std::vector<std::vector<std::int64_t>> values;
   int guard = -1;
   std::vector<compile::ValueSet> allowed;
+  bool tabled = false;  // a table says the same
+};
+
+// The tuples of symbols that these positions may take, numbered.
+struct TupleTable {
+  std::vector<int> positions;
+  std::size_t words = 0;               // of a set of tuples
+  std::vector<std::size_t> row_begin;  // per position: the row of its first symbol
+  std::vector<std::uint64_t> rows;     // per symbol of each position: the tuples that have it
+
+  const std::uint64_t* tuples_with(std::size_t position, int symbol) const {
+    return rows.data() + (row_begin[position] + static_cast<std::size_t>(symbol)) * words;
+  }
 };
 
 // A recursive component: its nodes are auxiliary positions; inputs are literals, members as ~index.
@@ -46,6 +59,7 @@ struct RecursiveComponent {
     std::vector<int> inputs;
   };
   std::vector<Member> members;
+  Table users;  // per member: the members that have it as an input
 };
 
 struct CostLiteral {
@@ -80,7 +94,10 @@ class Problem {
   Table slots_of_literal;
   Table exact;  // values of which exactly one holds
   Table exact_of_value;
-  Table nogoods;           // literals that do not all hold; two or more
+  Table nogoods;             // literals that do not all hold; two or more
+  std::vector<char> tabled;  // per nogood: a table says the same
+  std::vector<TupleTable> tables;
+  Table tables_of_position;
   std::vector<int> units;  // literals that do not hold
   std::vector<LinearConstraint> linears;
   Table linears_of_position;
@@ -111,6 +128,7 @@ class Problem {
   void add_bound(int holds, const compile::Bound& bound);
   void add_component(const compile::ConstraintProgram& program, const compile::Component& component);
   void add_costs(const compile::ConstraintProgram& program);
+  void recognise_tables(const compile::ConstraintProgram& program);
   std::vector<int> symbols_of(int literal) const;
 
   std::map<std::pair<int, std::vector<int>>, int> wide_ids_;

@@ -3,28 +3,9 @@
 #include <algorithm>
 
 #include "decode/state.h"
+#include "decode/value_sets.h"
 
 namespace as2::decode {
-namespace {
-
-// The first interval that does not end before `low`.
-auto first_reaching(const compile::ValueSet& set, std::int64_t low) {
-  return std::lower_bound(set.intervals.begin(), set.intervals.end(), low,
-                          [](const auto& interval, std::int64_t x) { return interval.second < x; });
-}
-
-bool meets(const compile::ValueSet& set, std::int64_t low, std::int64_t high) {
-  const auto it = first_reaching(set, low);
-  return it != set.intervals.end() && it->first <= high;
-}
-
-bool covers(const compile::ValueSet& set, std::int64_t low, std::int64_t high) {
-  const auto it = first_reaching(set, low);
-  return it != set.intervals.end() && it->first <= low && it->second >= high;
-}
-
-}  // namespace
-
 bool State::propagate() {
   for (;;) {
     if (literal_next_ < literal_queue_.size()) {

@@ -31,6 +31,7 @@ SearchResult Search::run(const std::vector<std::vector<std::int64_t>>& given, co
   limits_ = limits;
   models_ = static_cast<std::size_t>(models);
   abandoned_ = false;
+  impatient_ = false;
   std::int64_t offset = 0;  // what shifting the losses has already proved
   bool shifted = state_.problem().exact.rows() == 0;
   const std::vector<std::vector<std::int64_t>>* used = &given;
@@ -39,6 +40,12 @@ SearchResult Search::run(const std::vector<std::vector<std::int64_t>>& given, co
     const std::int64_t before = result_.nodes;
     if (!start(*used, pins, cap_)) return result_;
     explore();
+    if (impatient_) {
+      learn(*used, pins, std::max<std::int64_t>(0, result_.bound - offset));
+      if (!result_.found.empty()) lower_ = std::min(lower_, result_.found.front().loss[0]);
+      result_.bound = std::max(result_.bound, lower_ + offset);
+      break;
+    }
     if (abandoned_) {
       abandoned_ = false;
       cap_ = kNoCap;
@@ -46,7 +53,7 @@ SearchResult Search::run(const std::vector<std::vector<std::int64_t>>& given, co
     }
     const std::int64_t refused = state_.least_refused();
     if (!result_.complete || result_.found.size() == models_ || refused > kNoCap || cap_ == kNoCap) break;
-    result_.bound = offset + refused;
+    result_.bound = offset + (result_.found.empty() ? refused : result_.found.front().loss[0]);
     cap_ = refused + (result_.nodes - before > kDearRound ? refused : refused / 3);
     if (!shifted && result_.nodes > kEasy) {
       shifted = true;
@@ -112,15 +119,21 @@ void Search::record() {
   model.loss = state_.bound();
   model.assignment.resize(static_cast<std::size_t>(p.real));
   for (int i = 0; i < p.real; ++i) model.assignment[i] = state_.first_value(i) - p.value_begin[i];
+  keep(std::move(model));
+  const auto& found = result_.found;
+  state_.conflict_with_all();
+  if (found.size() < models_) return;
+  state_.set_cutoff(found.back().loss);
+  if (state_.bound() >= found.back().loss) state_.conflict_with_bound();
+}
+
+// Among the best so far, in order.
+void Search::keep(Found model) {
   auto& found = result_.found;
   const auto place = std::upper_bound(found.begin(), found.end(), model,
                                       [](const Found& a, const Found& b) { return a.loss < b.loss; });
   found.insert(place, std::move(model));
   if (found.size() > models_) found.pop_back();
-  state_.conflict_with_all();
-  if (found.size() < models_) return;
-  state_.set_cutoff(found.back().loss);
-  if (state_.bound() >= found.back().loss) state_.conflict_with_bound();
 }
 
 int Search::choose() const {
@@ -174,6 +187,10 @@ int Search::choose() const {
 
 // With a budget and nothing found, half of it goes to capped rounds and half to finding any answer at all.
 bool Search::out_of_budget() {
+  if (result_.nodes >= limits_.patience) {
+    impatient_ = true;
+    return true;
+  }
   const bool looking = result_.found.empty() && cap_ != kNoCap;
   if (limits_.nodes > 0 && result_.nodes >= (looking ? limits_.nodes / 2 : limits_.nodes)) {
     (looking ? abandoned_ : result_.complete) = looking;

@@ -11,7 +11,8 @@
 namespace as2::decode {
 
 struct Limits {
-  std::int64_t nodes = 0;  // 0: none
+  std::int64_t nodes = 0;        // 0: none
+  std::int64_t patience = 2000;  // nodes after which the search learns from its conflicts
   bool timed = false;
   std::chrono::steady_clock::time_point halfway;  // capped rounds without an answer end here
   std::chrono::steady_clock::time_point deadline;
@@ -49,14 +50,19 @@ class Search {
   void record();
   int choose() const;
   bool out_of_budget();
+  void learn(const std::vector<std::vector<std::int64_t>>& losses, const std::vector<Pin>& pins,
+             std::int64_t lower);
+  void keep(Found model);
 
   State state_;
   SearchResult result_;
   Limits limits_;
   std::size_t models_ = 1;
   std::int64_t cap_ = 0;
+  std::int64_t lower_ = 0;  // what learning has proved of the first criterion
   std::vector<std::vector<std::int64_t>> shifted_;
   bool abandoned_ = false;  // the cap was given up for want of budget
+  bool impatient_ = false;  // time to learn from conflicts
 };
 
 }  // namespace as2::decode

@@ -133,7 +133,7 @@ TEST(ShippedPrograms, DecodedAnswersAreAnswerSets) {
     std::vector<decode::Query> queries;
     for (int k = 0; k < 10; ++k) queries.push_back({random_beliefs(random, compiled.program)});
     DecodeOptions options;
-    options.node_budget = 20000;  // the best of 9^81 readings of pure noise may take longer to prove
+    options.node_budget = 4000;  // the best of 9^81 readings of pure noise may take longer to prove
     std::vector<verify::ChosenAtoms> chosen;
     for (const Decoded& decoded : decoder.decode_batch(queries, options, 2)) {
       ASSERT_FALSE(decoded.models.empty()) << decode::name_of(decoded.status);

@@ -60,7 +60,7 @@ TEST(RandomPrograms, SameAnswersAsEnumeration) {
   Random random(5);
   int satisfied = 0;
   int refuted = 0;
-  for (std::uint64_t seed = 0; seed < 4000 && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < 8000 && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     const auto program = RandomConstraints(seed).make();
     const Decoder decoder(program);
@@ -89,6 +89,8 @@ TEST(RandomPrograms, SameAnswersAsEnumeration) {
     };
     std::stable_sort(answers.begin(), answers.end(), better);
 
+    // Half of them learn from the first conflict on.
+    if (seed % 2 == 1) options.learn_after = 0;
     const Decoded decoded = decoder.decode(query, options);
     if (answers.empty()) {
       ++refuted;
@@ -154,6 +156,7 @@ TEST(RandomPrograms, BudgetsGiveHonestGaps) {
     const auto beliefs = random_beliefs(random, program);
     DecodeOptions options;
     options.node_budget = 1 + below(random, 4);
+    if (seed % 2 == 1) options.learn_after = 0;
     const Decoded limited = decoder.decode({beliefs}, options);
     EXPECT_LE(limited.nodes, options.node_budget + 1);
     options.node_budget = 0;

@@ -1,0 +1,175 @@
+// Bounds of sums. A removal follows from what pushed the sum's least or largest value past the allowed ones;
+// how far they were pushed too far is slack, which is spent on leaving removals out of the explanation.
+#include <algorithm>
+#include <limits>
+
+#include "decode/learner.h"
+#include "decode/value_sets.h"
+
+namespace as2::decode {
+
+bool Learner::propagate_sum(int index) {
+  const LinearConstraint& linear = *sums_[index].source;
+  const std::size_t count = linear.positions.size();
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+  for (std::size_t k = 0; k < count; ++k) {
+    const int begin = p_.value_begin[linear.positions[k]];
+    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    std::int64_t most = std::numeric_limits<std::int64_t>::min();
+    for (std::size_t s = 0; s < linear.values[k].size(); ++s) {
+      if (is_false(of_literal(begin + static_cast<int>(s)))) continue;
+      least = std::min(least, linear.values[k][s]);
+      most = std::max(most, linear.values[k][s]);
+    }
+    least_[k] = least;
+    most_[k] = most;
+    low += least;
+    high += most;
+  }
+  const Reason because{Kind::kSum, static_cast<std::uint32_t>(index)};
+  const int guard = linear.guard;
+  const int guard_begin = guard >= 0 ? p_.value_begin[guard] : 0;
+  if (guard < 0) {
+    if (covers(linear.allowed[0], low, high)) return true;
+    if (!meets(linear.allowed[0], low, high)) {
+      conflict_.clear();
+      explain_sum(index, -1, std::numeric_limits<int>::max(), conflict_);
+      return false;
+    }
+  } else {
+    bool entailed = true;
+    for (std::size_t g = 0; g < linear.allowed.size(); ++g) {
+      const Literal l = of_literal(guard_begin + static_cast<int>(g));
+      if (is_false(l)) continue;
+      if (!meets(linear.allowed[g], low, high) && !assign(l ^ 1, because)) return false;
+      entailed = entailed && covers(linear.allowed[g], low, high);
+    }
+    if (entailed) return true;
+  }
+  const auto possible = [&](std::int64_t from, std::int64_t to) {
+    if (guard < 0) return meets(linear.allowed[0], from, to);
+    for (std::size_t g = 0; g < linear.allowed.size(); ++g) {
+      if (is_false(of_literal(guard_begin + static_cast<int>(g)))) continue;
+      if (meets(linear.allowed[g], from, to)) return true;
+    }
+    return false;
+  };
+  for (std::size_t k = 0; k < count; ++k) {
+    if (least_[k] == most_[k]) continue;
+    const int begin = p_.value_begin[linear.positions[k]];
+    bool left = false;
+    for (std::size_t s = 0; s < linear.values[k].size(); ++s) {
+      const Literal l = of_literal(begin + static_cast<int>(s));
+      if (is_false(l)) continue;
+      const std::int64_t x = linear.values[k][s];
+      if (possible(low - least_[k] + x, high - most_[k] + x)) {
+        left = true;
+      } else if (!assign(l ^ 1, because)) {
+        return false;
+      }
+    }
+    if (!left) return true;  // the position's own clause is in conflict; no explanation may rest on it
+  }
+  return true;
+}
+
+// Why the value, of the guard or of a summand, had to go; -1: why nothing was left.
+void Learner::explain_sum(int index, int value, int when, std::vector<Literal>& out) {
+  const LinearConstraint& linear = *sums_[index].source;
+  const std::size_t count = linear.positions.size();
+  const int gone = value < 0 ? -1 : p_.position_of[value];
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+  for (std::size_t k = 0; k < count; ++k) {
+    const int begin = p_.value_begin[linear.positions[k]];
+    if (linear.positions[k] == gone) {
+      least_[k] = most_[k] = linear.values[k][static_cast<std::size_t>(value - begin)];
+    } else {
+      std::int64_t least = std::numeric_limits<std::int64_t>::max();
+      std::int64_t most = std::numeric_limits<std::int64_t>::min();
+      for (std::size_t s = 0; s < linear.values[k].size(); ++s) {
+        if (false_before(of_literal(begin + static_cast<int>(s)), when)) continue;
+        least = std::min(least, linear.values[k][s]);
+        most = std::max(most, linear.values[k][s]);
+      }
+      least_[k] = least;
+      most_[k] = most;
+    }
+    low += least_[k];
+    high += most_[k];
+  }
+  // The widest interval around [low, high] that no symbol the guard had left allows.
+  const int guard = linear.guard;
+  const int guard_begin = guard >= 0 ? p_.value_begin[guard] : 0;
+  const auto guard_literal = [&](std::size_t g) { return of_literal(guard_begin + static_cast<int>(g)); };
+  std::int64_t from = std::numeric_limits<std::int64_t>::min();
+  std::int64_t to = std::numeric_limits<std::int64_t>::max();
+  for (std::size_t g = 0; g < linear.allowed.size(); ++g) {
+    if (guard >= 0 && guard == gone && guard_begin + static_cast<int>(g) != value) continue;
+    if (guard >= 0 && guard != gone && false_before(guard_literal(g), when)) continue;
+    const auto [below, above] = gap_around(linear.allowed[g], low);
+    from = std::max(from, below);
+    to = std::min(to, above);
+  }
+  // Differences of extremes are taken with care: the gap may have no end.
+  constexpr std::int64_t kEndless = std::numeric_limits<std::int64_t>::max();
+  std::int64_t low_slack = from == std::numeric_limits<std::int64_t>::min() ? kEndless : low - from;
+  std::int64_t high_slack = to == std::numeric_limits<std::int64_t>::max() ? kEndless : to - high;
+  const std::int64_t low_start = low_slack;
+  const std::int64_t high_start = high_slack;
+  for (std::size_t k = 0; k < count; ++k) {
+    if (linear.positions[k] != gone) explain_least(sums_[index], k, when, low_slack, high_slack, out);
+  }
+  if (guard < 0 || guard == gone) return;
+  const bool open_low = low_start == kEndless;
+  const bool open_high = high_start == kEndless;
+  const std::int64_t reach_low =
+      open_low ? std::numeric_limits<std::int64_t>::min() : low - (low_start - low_slack);
+  const std::int64_t reach_high = open_high ? kEndless : high + (high_start - high_slack);
+  needed_.clear();
+  for (std::size_t g = 0; g < linear.allowed.size(); ++g) {
+    if (false_before(guard_literal(g), when) && meets(linear.allowed[g], reach_low, reach_high)) {
+      needed_.push_back(guard_begin + static_cast<int>(g));
+    }
+  }
+  add_removals(guard, when, needed_, out);
+}
+
+// What removed the position's values beyond its extremes of then, as far as the slack does not pay for them.
+void Learner::explain_least(const Sum& sum, std::size_t k, int when, std::int64_t& low_slack,
+                            std::int64_t& high_slack, std::vector<Literal>& out) {
+  const int position = sum.source->positions[k];
+  const std::vector<std::int64_t>& values = sum.source->values[k];
+  const int begin = p_.value_begin[position];
+  // The least value that may come back, and the largest.
+  constexpr std::int64_t kEndless = std::numeric_limits<std::int64_t>::max();
+  std::int64_t floor = sum.least[k];
+  std::int64_t ceiling = sum.most[k];
+  const auto gone = [&](std::size_t s) {
+    return false_before(of_literal(begin + static_cast<int>(s)), when);
+  };
+  if (low_slack != kEndless && least_[k] - floor > low_slack) {
+    const std::int64_t wanted = least_[k] - low_slack;
+    floor = least_[k];
+    for (const std::int64_t x : values) {
+      if (x >= wanted) floor = std::min(floor, x);
+    }
+  }
+  if (high_slack != kEndless && ceiling - most_[k] > high_slack) {
+    const std::int64_t wanted = most_[k] + high_slack;
+    ceiling = most_[k];
+    for (const std::int64_t x : values) {
+      if (x <= wanted) ceiling = std::max(ceiling, x);
+    }
+  }
+  if (low_slack != kEndless) low_slack -= least_[k] - floor;
+  if (high_slack != kEndless) high_slack -= ceiling - most_[k];
+  needed_.clear();
+  for (std::size_t s = 0; s < values.size(); ++s) {
+    if ((values[s] < floor || values[s] > ceiling) && gone(s)) needed_.push_back(begin + static_cast<int>(s));
+  }
+  add_removals(position, when, needed_, out);
+}
+
+}  // namespace as2::decode

@@ -1,0 +1,80 @@
+// Branch and bound by learning. Rounds under a cap, between what is proved and what was found, alternate with
+// rounds under the best answer's loss alone: the first are quick where the beliefs are good and prove lower
+// bounds, the second find answers where the beliefs are of no help. Each round ends after a number of
+// conflicts that grows, so neither can starve the other, and what one learns the other uses.
+#include <algorithm>
+#include <numeric>
+
+#include "decode/learner.h"
+#include "decode/search.h"
+
+namespace as2::decode {
+namespace {
+
+constexpr std::int64_t kFirstRound = 300;  // conflicts
+constexpr std::int64_t kClockEvery = 32;   // steps between looks at the clock
+
+}  // namespace
+
+void Search::learn(const std::vector<std::vector<std::int64_t>>& given, const std::vector<Pin>& pins,
+                   std::int64_t lower) {
+  const Problem& p = state_.problem();
+  Learner learner(p, pins, given);
+  auto& found = result_.found;
+  std::vector<int> everything(static_cast<std::size_t>(p.real));
+  std::iota(everything.begin(), everything.end(), 0);
+  lower_ = lower;
+  if (models_ > 1) {
+    for (const Found& model : found) learner.exclude(model.assignment, everything);
+  }
+  if (found.size() == models_) learner.set_cutoff(found.back().loss);
+
+  const std::int64_t nodes_before = result_.nodes;
+  std::int64_t steps = 0;
+  bool stopped = false;
+  const auto stop = [&](std::int64_t decisions) {
+    stopped = limits_.nodes > 0 && nodes_before + decisions >= limits_.nodes;
+    if (limits_.timed && ++steps % kClockEvery == 0) {
+      stopped = stopped || std::chrono::steady_clock::now() >= limits_.deadline;
+    }
+    return stopped;
+  };
+  const bool flat = std::all_of(given[0].begin(), given[0].end(), [](std::int64_t x) { return x == 0; });
+  std::int64_t round = kFirstRound;
+  std::int64_t step = std::max<std::int64_t>(1, lower_ / 3);
+  bool capped = !flat;
+  std::int64_t cap = 0;
+  for (;;) {
+    const bool full = found.size() == models_;
+    const std::int64_t upper = full ? found.back().loss[0] : 0;
+    if (full && given.size() == 1 && upper <= lower_) break;
+    if (capped && full && upper - lower_ < 2) capped = false;
+    if (capped) {
+      cap = lower_ + (full ? (upper - lower_) / 2 : step);
+      learner.set_cap(cap);
+    } else {
+      learner.drop_cap();
+      if (!found.empty()) learner.suggest(found.front().assignment);
+    }
+    const Learner::Outcome outcome = learner.search(round, stop);
+    result_.nodes = nodes_before + learner.decisions();
+    if (outcome == Learner::Outcome::kRefuted) break;
+    if (outcome == Learner::Outcome::kCapRefuted) {
+      lower_ = cap + 1;
+      step *= 2;
+    } else if (outcome == Learner::Outcome::kModel) {
+      const Found model{learner.assignment(), learner.bound()};
+      keep(model);
+      if (models_ > 1) learner.exclude(model.assignment, everything);
+      if (found.size() == models_) learner.set_cutoff(found.back().loss);
+    } else if (stopped) {
+      result_.complete = false;
+      return;
+    } else {
+      capped = !capped && !flat;
+      round += round / 2;
+    }
+  }
+}
+
+}  // namespace as2::decode
