@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,7 @@ struct Pin {
 struct Query {
   Beliefs beliefs;
   std::vector<Pin> pins;      // hard; all else is soft
-  std::vector<int> evidence;  // greedy: positions locked first
+  std::vector<int> evidence;  // what was read; greedy locks it first, `unique` searches over it
   Beliefs guide;              // second beliefs that order the search and break exact ties; empty: none
 };
 
@@ -42,6 +43,12 @@ struct DecodeOptions {
   bool objective_first = false;           // clingo's lexicographic order first, Σ log p breaks ties
   std::vector<double> objective_weights;  // λ per level, highest priority first; missing: 1
   bool minimal_conflict = true;           // name the conflicting constraints when unsatisfiable
+  // The most probable reading of the evidence (map, one model) that leaves exactly one completion: among
+  // those at most `unique_margin` less probable (in log p) than the most probable that can be completed, and
+  // after testing at most `unique_readings`. If there is none, the answer is that of ordinary decoding.
+  bool unique = false;
+  double unique_margin = 30;
+  int unique_readings = 2000;
 };
 
 struct Model {
@@ -56,6 +63,14 @@ struct Conflict {
   std::vector<Pin> pins;
 };
 
+// With DecodeOptions::unique: a reading gives every evidence position a symbol.
+struct UniqueReading {
+  bool found = false;     // the answer is the only completion of its reading
+  int rank = 0;           // found: its place among the readings that can be completed, most probable first
+  int readings = 0;       // tested
+  bool complete = false;  // what is said is proved: no more probable reading, or none in the margin
+};
+
 struct Decoded {
   Status status = Status::kUnsatisfiable;
   std::vector<Model> models;  // best first; empty when unsatisfiable or dead end
@@ -63,6 +78,7 @@ struct Decoded {
   std::int64_t nodes = 0;
   int dead_end_position = -1;  // kDeadEnd
   Conflict conflict;           // kUnsatisfiable
+  std::optional<UniqueReading> unique;
 };
 
 // One decoder per program, which it shares or, given the program itself, owns. decode() is const, re-entrant

@@ -28,6 +28,9 @@ struct Arguments {
   std::vector<std::string> objective_weights;
   bool objective_first = false;
   int models = 1;
+  bool unique = false;
+  double unique_margin = DecodeOptions{}.unique_margin;
+  int unique_readings = DecodeOptions{}.unique_readings;
   bool explain = false;
   std::int64_t node_budget = 0;
   double time_budget = 0;
@@ -167,6 +170,12 @@ Json answer_json(const ConstraintProgram& program, const decode::Beliefs& belief
   json["nodes"] = decoded.nodes;
   if (!program.objectives.empty()) json["cost"] = or_null([&] { return best().cost; });
   if (decoded.status == decode::Status::kSatisfied && arguments.method == "map") json["gap"] = decoded.gap;
+  if (decoded.unique) {
+    json["unique"] = {{"found", decoded.unique->found},
+                      {"rank", decoded.unique->found ? Json(decoded.unique->rank) : Json(nullptr)},
+                      {"readings", decoded.unique->readings},
+                      {"complete", decoded.unique->complete}};
+  }
   if (decoded.dead_end_position >= 0) {
     json["dead_end_position"] = program.positions[decoded.dead_end_position].name;
   }
@@ -196,6 +205,17 @@ void print_answer(const Json& json, std::ostream& out) {
     std::string line;
     for (const auto& atom : json["atoms"]) line += (line.empty() ? "" : " ") + atom.get<std::string>();
     out << line << '\n';
+  }
+  if (json.contains("unique")) {
+    const Json& unique = json["unique"];
+    if (unique["found"].get<bool>()) {
+      out << "unique: the reading of rank " << unique["rank"] << " has exactly one completion";
+    } else if (unique["complete"].get<bool>()) {
+      out << "not unique: no reading within the margin has exactly one completion";
+    } else {
+      out << "not unique: the effort ended before a reading with exactly one completion was found";
+    }
+    out << " (" << unique["readings"] << " tested)\n";
   }
   if (json.contains("models")) {
     for (std::size_t k = 0; k < json["models"].size(); ++k) {
@@ -230,12 +250,35 @@ void print_answer(const Json& json, std::ostream& out) {
   }
 }
 
+// Nothing is asked for that would have no effect.
+void refuse_idle_settings(const Arguments& arguments) {
+  const bool greedy = arguments.method == "greedy";
+  if (!arguments.unique) {
+    if (!greedy && !arguments.evidence.empty()) {
+      throw UsageError("--evidence has an effect only with --method greedy or --unique");
+    }
+    return;
+  }
+  if (arguments.evidence.empty()) throw UsageError("--unique needs --evidence: the positions that were read");
+  if (greedy) throw UsageError("--unique goes with --method map");
+  if (arguments.models > 1) throw UsageError("--unique gives one answer, not --models");
+  if (arguments.objective_first || !arguments.objective_weights.empty()) {
+    throw UsageError("--unique: the objectives have no say in which reading has one completion");
+  }
+}
+
 int decode_beliefs(const Arguments& arguments) {
+  refuse_idle_settings(arguments);
   const decode::Decoder decoder(arguments.program->compile().program);
   const ConstraintProgram& program = decoder.program();
   DecodeOptions options;
   options.method = arguments.method == "greedy" ? decode::Method::kGreedy : decode::Method::kMap;
-  options.objective_weights = read_objective_weights(arguments.objective_weights, program);
+  if (!arguments.unique) {
+    options.objective_weights = read_objective_weights(arguments.objective_weights, program);
+  }
+  options.unique = arguments.unique;
+  options.unique_margin = arguments.unique_margin;
+  options.unique_readings = arguments.unique_readings;
   options.objective_first = arguments.objective_first;
   options.models = arguments.models;
   options.node_budget = arguments.node_budget;
@@ -282,7 +325,8 @@ Action declare_decode(CLI::App& command) {
       ->capture_default_str();
   command
       .add_option("--evidence", arguments->evidence,
-                  "greedy: positions locked first, or a file that lists them")
+                  "Positions that were read, or a file that lists them: greedy locks them first, --unique "
+                  "searches over their readings")
       ->type_name("POSITIONS|FILE")
       ->expected(1)
       ->take_all();
@@ -293,6 +337,20 @@ Action declare_decode(CLI::App& command) {
   command.add_option("--models", arguments->models, "map: the K best assignments, in order")
       ->check(CLI::Range(1, 1000000))
       ->type_name("K");
+  CLI::Option* unique =
+      command.add_flag("--unique", arguments->unique,
+                       "map: the most probable reading of the evidence that leaves exactly one completion");
+  command
+      .add_option("--unique-margin", arguments->unique_margin,
+                  "How much less probable than the best reading it may be, in log p")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str()
+      ->needs(unique);
+  command
+      .add_option("--unique-readings", arguments->unique_readings, "Readings tested at most, per document")
+      ->check(CLI::Range(1, 1000000000))
+      ->capture_default_str()
+      ->needs(unique);
   command.add_flag("--explain", arguments->explain,
                    "What the decoder changed, what the reading broke, what conflicts");
   command

@@ -11,6 +11,7 @@
 #include "decode/greedy.h"
 #include "decode/scoring.h"
 #include "decode/search.h"
+#include "decode/unique.h"
 
 namespace as2::decode {
 
@@ -48,7 +49,8 @@ struct Decoder::Impl {
   }
 
   void check(const Query& query, const DecodeOptions& options) const;
-  Decoded decode(Search& search, const Query& query, const DecodeOptions& options) const;
+  Model model_of(const Query& query, compile::Assignment assignment) const;
+  Decoded decode(Search& search, const Query& query, const DecodeOptions& options);
 
   const std::shared_ptr<const compile::ConstraintProgram> shared;
   const compile::ConstraintProgram& program = *shared;
@@ -72,9 +74,23 @@ void Decoder::Impl::check(const Query& query, const DecodeOptions& options) cons
   for (const int position : query.evidence) {
     AS2_REQUIRE(position >= 0 && position < problem.real, "evidence names no position");
   }
+  if (!options.unique) return;
+  AS2_REQUIRE(!query.evidence.empty(), "a unique reading needs evidence");
+  AS2_REQUIRE(options.method == Method::kMap && options.models == 1, "unique asks for one model of map");
+  AS2_REQUIRE(!options.objective_first && options.objective_weights.empty(),
+              "objectives have no say in a unique reading");
+  AS2_REQUIRE(options.unique_margin >= 0 && options.unique_readings >= 1, "unique needs some effort");
 }
 
-Decoded Decoder::Impl::decode(Search& search, const Query& query, const DecodeOptions& options) const {
+Model Decoder::Impl::model_of(const Query& query, compile::Assignment assignment) const {
+  Model model;
+  model.log_probability = log_probability(query.beliefs, stride, assignment);
+  if (!program.objectives.empty()) model.cost = compile::cost_of(program, assignment);
+  model.assignment = std::move(assignment);
+  return model;
+}
+
+Decoded Decoder::Impl::decode(Search& search, const Query& query, const DecodeOptions& options) {
   check(query, options);
   if (options.method == Method::kGreedy) return greedy(program, search.state(), query);
 
@@ -88,18 +104,30 @@ Decoded Decoder::Impl::decode(Search& search, const Query& query, const DecodeOp
     limits.halfway = Clock::now() + std::chrono::duration_cast<Clock::duration>(budget / 2);
     limits.deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(budget);
   }
+  if (options.unique) {
+    UniqueReading reading;
+    std::unique_ptr<Search> tester = acquire();
+    SearchResult result = find_unique(search, *tester, query, stride, options, limits, reading);
+    release(std::move(tester));
+    Decoded decoded;
+    if (reading.found) {
+      decoded.status = result.complete ? Status::kOptimal : Status::kSatisfied;
+      decoded.models.push_back(model_of(query, std::move(result.found.front().assignment)));
+    } else {
+      DecodeOptions ordinary = options;
+      ordinary.unique = false;
+      decoded = decode(search, query, ordinary);
+    }
+    decoded.nodes += result.nodes;
+    decoded.unique = reading;
+    return decoded;
+  }
   const double scale = fill_losses(problem, query, stride, options, search.losses);
   SearchResult result = search.run(search.losses, query.pins, options.models, limits);
 
   Decoded decoded;
   decoded.nodes = result.nodes;
-  for (Found& found : result.found) {
-    Model model;
-    model.log_probability = log_probability(query.beliefs, stride, found.assignment);
-    if (!program.objectives.empty()) model.cost = compile::cost_of(program, found.assignment);
-    model.assignment = std::move(found.assignment);
-    decoded.models.push_back(std::move(model));
-  }
+  for (Found& found : result.found) decoded.models.push_back(model_of(query, std::move(found.assignment)));
   if (decoded.models.empty()) {
     decoded.status = result.complete ? Status::kUnsatisfiable : Status::kUnknown;
     if (result.complete && options.minimal_conflict) {

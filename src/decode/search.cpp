@@ -21,18 +21,21 @@ namespace {
 constexpr std::int64_t kNoCap = std::numeric_limits<std::int64_t>::max() - 1;
 constexpr std::int64_t kCheckEvery = 64;   // nodes between looks at the clock
 constexpr std::int64_t kDearRound = 2000;  // nodes after which the cap doubles
+constexpr std::int64_t kFineSteps = 16;    // the cap grows by this part, so that answers come nearly in order
 constexpr std::int64_t kEasy = 100;        // nodes after which a stronger bound is worth its price
 
 }  // namespace
 
 SearchResult Search::run(const std::vector<std::vector<std::int64_t>>& given, const std::vector<Pin>& pins,
-                         int models, const Limits& limits) {
+                         int models, const Limits& limits, Filter* filter) {
   result_ = {};
   limits_ = limits;
   models_ = static_cast<std::size_t>(models);
   abandoned_ = false;
   impatient_ = false;
-  std::int64_t offset = 0;  // what shifting the losses has already proved
+  offset_ = 0;
+  filter_ = filter;
+  least_seen_ = kNoCap;
   bool shifted = state_.problem().exact.rows() == 0;
   const std::vector<std::vector<std::int64_t>>* used = &given;
   for (cap_ = 0;;) {
@@ -41,9 +44,9 @@ SearchResult Search::run(const std::vector<std::vector<std::int64_t>>& given, co
     if (!start(*used, pins, cap_)) return result_;
     explore();
     if (impatient_) {
-      learn(*used, pins, std::max<std::int64_t>(0, result_.bound - offset));
+      learn(*used, pins, std::max<std::int64_t>(0, result_.bound - offset_));
       if (!result_.found.empty()) lower_ = std::min(lower_, result_.found.front().loss[0]);
-      result_.bound = std::max(result_.bound, lower_ + offset);
+      result_.bound = std::max(result_.bound, lower_ + offset_);
       break;
     }
     if (abandoned_) {
@@ -52,20 +55,22 @@ SearchResult Search::run(const std::vector<std::vector<std::int64_t>>& given, co
       continue;
     }
     const std::int64_t refused = state_.least_refused();
-    if (!result_.complete || result_.found.size() == models_ || refused > kNoCap || cap_ == kNoCap) break;
-    result_.bound = offset + (result_.found.empty() ? refused : result_.found.front().loss[0]);
-    cap_ = refused + (result_.nodes - before > kDearRound ? refused : refused / 3);
+    if (!result_.complete || result_.found.size() == models_ || cap_ == kNoCap) break;
+    if (refused > largest_cap()) break;
+    result_.bound = offset_ + (result_.found.empty() ? refused : result_.found.front().loss[0]);
+    cap_ = refused + (result_.nodes - before > kDearRound ? refused : refused / (filter_ ? kFineSteps : 3));
+    cap_ = std::min(cap_, largest_cap());
     if (!shifted && result_.nodes > kEasy) {
       shifted = true;
       start(given, pins, kNoCap);
       shifted_ = given;
-      offset = shift_losses(state_, given[0], shifted_[0]);
+      offset_ = shift_losses(state_, given[0], shifted_[0]);
       used = &shifted_;
-      result_.bound = std::max(result_.bound, offset);
-      cap_ = std::max<std::int64_t>(0, refused - offset);
+      result_.bound = std::max(result_.bound, offset_);
+      cap_ = std::max<std::int64_t>(0, refused - offset_);
     }
   }
-  for (Found& model : result_.found) model.loss[0] += offset;
+  for (Found& model : result_.found) model.loss[0] += offset_;
   if (result_.complete && !result_.found.empty()) result_.bound = result_.found.front().loss[0];
   return result_;
 }
@@ -119,12 +124,29 @@ void Search::record() {
   model.loss = state_.bound();
   model.assignment.resize(static_cast<std::size_t>(p.real));
   for (int i = 0; i < p.real; ++i) model.assignment[i] = state_.first_value(i) - p.value_begin[i];
+  if (!accepts(model)) {
+    state_.conflict_with(filter_->positions);
+    return;
+  }
   keep(std::move(model));
   const auto& found = result_.found;
   state_.conflict_with_all();
   if (found.size() < models_) return;
   state_.set_cutoff(found.back().loss);
   if (state_.bound() >= found.back().loss) state_.conflict_with_bound();
+}
+
+bool Search::accepts(const Found& model) {
+  if (!filter_) return true;
+  const std::int64_t loss = model.loss[0] + offset_;
+  least_seen_ = std::min(least_seen_, loss);
+  return filter_->accepts(model.assignment, loss);
+}
+
+// What lies beyond is of no interest: no loss is that large, or the filter's margin is passed.
+std::int64_t Search::largest_cap() const {
+  if (!filter_ || least_seen_ > kNoCap - filter_->margin) return kNoCap;
+  return std::max<std::int64_t>(0, least_seen_ + filter_->margin - offset_);
 }
 
 // Among the best so far, in order.
@@ -191,7 +213,11 @@ bool Search::out_of_budget() {
     impatient_ = true;
     return true;
   }
-  const bool looking = result_.found.empty() && cap_ != kNoCap;
+  if (filter_ && filter_->exhausted) {
+    result_.complete = false;
+    return true;
+  }
+  const bool looking = !filter_ && result_.found.empty() && cap_ != kNoCap;
   if (limits_.nodes > 0 && result_.nodes >= (looking ? limits_.nodes / 2 : limits_.nodes)) {
     (looking ? abandoned_ : result_.complete) = looking;
     return true;

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "as2/decoder.h"
@@ -23,6 +24,16 @@ struct Found {
   std::vector<std::int64_t> loss;  // per criterion
 };
 
+// Says whether an answer counts; one that does not is given up together with all that agree with it on
+// `positions`.
+struct Filter {
+  std::vector<int> positions;
+  // The answer and its loss of the first criterion.
+  std::function<bool(const compile::Assignment&, std::int64_t)> accepts;
+  std::int64_t margin = 0;  // how much more than the least loss of any answer an accepted one may have
+  bool exhausted = false;   // set by accepts: no more answers are to be tried
+};
+
 struct SearchResult {
   std::vector<Found> found;  // best first
   bool complete = true;      // nothing better exists; false: a limit was met
@@ -37,7 +48,7 @@ class Search {
 
   // `losses`: per criterion, a loss per value; the least of each position is 0.
   SearchResult run(const std::vector<std::vector<std::int64_t>>& losses, const std::vector<Pin>& pins,
-                   int models, const Limits& limits);
+                   int models, const Limits& limits, Filter* filter = nullptr);
   State& state() { return state_; }
 
   std::vector<std::vector<std::int64_t>> losses;  // kept between runs for the caller to fill
@@ -53,13 +64,18 @@ class Search {
   void learn(const std::vector<std::vector<std::int64_t>>& losses, const std::vector<Pin>& pins,
              std::int64_t lower);
   void keep(Found model);
+  bool accepts(const Found& model);
+  std::int64_t largest_cap() const;
 
   State state_;
   SearchResult result_;
   Limits limits_;
   std::size_t models_ = 1;
   std::int64_t cap_ = 0;
-  std::int64_t lower_ = 0;  // what learning has proved of the first criterion
+  std::int64_t offset_ = 0;  // what shifting the losses has already proved
+  Filter* filter_ = nullptr;
+  std::int64_t least_seen_ = 0;  // loss of an answer, accepted or not, in the losses given
+  std::int64_t lower_ = 0;       // what learning has proved of the first criterion
   std::vector<std::vector<std::int64_t>> shifted_;
   bool abandoned_ = false;  // the cap was given up for want of budget
   bool impatient_ = false;  // time to learn from conflicts

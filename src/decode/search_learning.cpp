@@ -12,6 +12,7 @@ namespace as2::decode {
 namespace {
 
 constexpr std::int64_t kFirstRound = 300;  // conflicts
+constexpr std::int64_t kFineSteps = 16;    // see search.cpp
 constexpr std::int64_t kClockEvery = 32;   // steps between looks at the clock
 
 }  // namespace
@@ -33,7 +34,8 @@ void Search::learn(const std::vector<std::vector<std::int64_t>>& given, const st
   std::int64_t steps = 0;
   bool stopped = false;
   const auto stop = [&](std::int64_t decisions) {
-    stopped = limits_.nodes > 0 && nodes_before + decisions >= limits_.nodes;
+    stopped =
+        (filter_ && filter_->exhausted) || (limits_.nodes > 0 && nodes_before + decisions >= limits_.nodes);
     if (limits_.timed && ++steps % kClockEvery == 0) {
       stopped = stopped || std::chrono::steady_clock::now() >= limits_.deadline;
     }
@@ -41,16 +43,18 @@ void Search::learn(const std::vector<std::vector<std::int64_t>>& given, const st
   };
   const bool flat = std::all_of(given[0].begin(), given[0].end(), [](std::int64_t x) { return x == 0; });
   std::int64_t round = kFirstRound;
-  std::int64_t step = std::max<std::int64_t>(1, lower_ / 3);
+  std::int64_t step = std::max<std::int64_t>(1, lower_ / (filter_ ? kFineSteps : 3));
   bool capped = !flat;
   std::int64_t cap = 0;
   for (;;) {
     const bool full = found.size() == models_;
     const std::int64_t upper = full ? found.back().loss[0] : 0;
     if (full && given.size() == 1 && upper <= lower_) break;
+    if (!full && lower_ > largest_cap()) break;
     if (capped && full && upper - lower_ < 2) capped = false;
     if (capped) {
       cap = lower_ + (full ? (upper - lower_) / 2 : step);
+      if (!full) cap = std::min(cap, largest_cap());
       learner.set_cap(cap);
     } else {
       learner.drop_cap();
@@ -61,9 +65,13 @@ void Search::learn(const std::vector<std::vector<std::int64_t>>& given, const st
     if (outcome == Learner::Outcome::kRefuted) break;
     if (outcome == Learner::Outcome::kCapRefuted) {
       lower_ = cap + 1;
-      step *= 2;
+      step = filter_ ? std::max<std::int64_t>(1, lower_ / kFineSteps) : 2 * step;
     } else if (outcome == Learner::Outcome::kModel) {
       const Found model{learner.assignment(), learner.bound()};
+      if (!accepts(model)) {
+        learner.exclude(model.assignment, filter_->positions);
+        continue;
+      }
       keep(model);
       if (models_ > 1) learner.exclude(model.assignment, everything);
       if (found.size() == models_) learner.set_cutoff(found.back().loss);
@@ -71,7 +79,7 @@ void Search::learn(const std::vector<std::vector<std::int64_t>>& given, const st
       result_.complete = false;
       return;
     } else {
-      capped = !capped && !flat;
+      capped = (filter_ || !capped) && !flat;
       round += round / 2;
     }
   }

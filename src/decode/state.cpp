@@ -365,6 +365,12 @@ void State::conflict_with_all() {
   for (int bit = 0; bit < level(); ++bit) conflict_[bit / 64] |= std::uint64_t{1} << (bit % 64);
 }
 
+void State::conflict_with(const std::vector<int>& positions) {
+  gather_start();
+  for (const int position : positions) gather_removed(position);
+  gathered_conflict(-1);
+}
+
 void State::conflict_with_bound() {
   gather_start();
   gather_bound();

@@ -55,6 +55,8 @@ class State {
   // Makes the conflict "everything decided so far", or "the losses paid so far".
   void conflict_with_all();
   void conflict_with_bound();
+  // Or "what these positions have lost".
+  void conflict_with(const std::vector<int>& positions);
   int conflict_position() const { return conflict_position_; }
 
   bool has(int value) const { return (domain_[p_.value_word[value]] & p_.value_bit[value]) != 0; }

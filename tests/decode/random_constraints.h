@@ -43,7 +43,8 @@ class RandomConstraints {
     const int count = 1 + below(random_, 6);
     for (int i = 0; i < count; ++i) sizes.push_back(below(random_, 12) == 0 ? 1 : 2 + below(random_, 3));
     program_ = positions(sizes);
-    program_.families.push_back({"family", {}, ""});
+    program_.families.emplace_back();
+    program_.families.back().name = "family";
     add_nodes();
     const int groups = below(random_, 6);
     for (int g = 0; g < groups; ++g) add_group();

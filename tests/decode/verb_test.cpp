@@ -118,6 +118,33 @@ TEST_F(DecodeVerb, RefusesWithTheRightExitCode) {
   EXPECT_EQ(run("cost.lp --beliefs beliefs.json --objective-weight x").exit_code, 2);
 }
 
+TEST_F(DecodeVerb, FindsTheReadingWithOneCompletion) {
+  // x(1) leaves y open, x(2) does not; x(3) cannot be completed.
+  write("xy.lp",
+        "{ x(V) : V=1..3 } = 1.\n{ y(V) : V=1..2 } = 1.\n"
+        ":- x(2), y(1).\n:- x(3), y(V).\n");
+  write("xy.json", R"j({"x(_)": {"1": 0.5, "2": 0.2, "3": 0.3}})j");
+  const json answer = decode("xy.lp --beliefs xy.json --unique --evidence 'x(_)'");
+  EXPECT_EQ(answer["status"], "optimal");
+  EXPECT_EQ(answer["assignment"], json::parse(R"j({"x(_)": "2", "y(_)": "2"})j"));
+  EXPECT_EQ(answer["unique"],
+            json::parse(R"j({"found": true, "rank": 2, "readings": 2, "complete": true})j"));
+  const json strict = decode("xy.lp --beliefs xy.json --unique --evidence 'x(_)' --unique-margin 0.5");
+  EXPECT_EQ(strict["assignment"]["x(_)"], "1");
+  EXPECT_EQ(strict["unique"]["found"], false);
+  EXPECT_TRUE(strict["unique"]["rank"].is_null());
+  EXPECT_EQ(strict["unique"]["complete"], true);
+  const json tired = decode("xy.lp --beliefs xy.json --unique --evidence 'x(_)' --unique-readings 1");
+  EXPECT_EQ(tired["unique"]["complete"], false);
+  EXPECT_THAT(run("xy.lp --beliefs xy.json --unique --evidence 'x(_)'").out,
+              HasSubstr("unique: the reading of rank 2 has exactly one completion (2 tested)"));
+  EXPECT_EQ(run("xy.lp --beliefs xy.json --unique").exit_code, 2);
+  EXPECT_EQ(run("xy.lp --beliefs xy.json --unique --evidence 'x(_)' --models 2").exit_code, 2);
+  EXPECT_EQ(run("xy.lp --beliefs xy.json --unique --evidence 'x(_)' --objective-first").exit_code, 2);
+  EXPECT_EQ(run("xy.lp --beliefs xy.json --unique-margin 3").exit_code, 2);
+  EXPECT_EQ(run("xy.lp --beliefs xy.json --evidence 'x(_)'").exit_code, 2);
+}
+
 TEST_F(DecodeVerb, SpeaksToPeopleToo) {
   const testing::Finished result = run("pair.lp --beliefs beliefs.json --explain");
   EXPECT_EQ(result.exit_code, 0);
