@@ -9,6 +9,7 @@ int main(int argc, char** argv) {
       {"check", "Compiles a program and shows its positions, families and groups", declare_check},
       {"data", "Fetches and checks MNIST, generates boards and tuples, renders images", declare_data},
       {"decode", "An assignment that satisfies the program, from beliefs", declare_decode},
+      {"prob", "Exact probabilities of the program, of queries and of every symbol", declare_prob},
       {"solve", "Pictures of boards in, solved boards out", nullptr},
       {"tp", "Image, residual, loss and gradient of soft T_P at given beliefs", nullptr},
       {"verify", "Asks clingo whether assignments are answer sets, and names what they violate",

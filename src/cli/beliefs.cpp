@@ -183,14 +183,17 @@ decode::Beliefs uniform_beliefs(const compile::ConstraintProgram& program) {
   return beliefs;
 }
 
+// Notes in `believed`, per position, whether the document lists it.
 decode::Beliefs parse_beliefs(const Document& document, const PositionIndex& index,
-                              std::vector<std::string>& warnings) {
+                              std::vector<std::string>& warnings, std::vector<char>& believed) {
   const json parsed = parse_object(document, "beliefs like {\"cell(1,1,_)\": {\"1\": 0.9, \"2\": 0.1}}");
   const compile::ConstraintProgram& program = index.program();
   decode::Beliefs beliefs = uniform_beliefs(program);
+  believed.assign(program.positions.size(), 0);
   const std::size_t stride = static_cast<std::size_t>(program.max_symbols());
   for (const auto& [name, given] : parsed.items()) {
     const int i = index.require(document, name);
+    believed[i] = 1;
     read_row(document, program, i, given, beliefs.data() + static_cast<std::size_t>(i) * stride, warnings);
   }
   return beliefs;
@@ -223,6 +226,7 @@ std::vector<BeliefsEntry> read_tensor_beliefs(const std::string& path,
   for (std::size_t b = 0; b < entries.size(); ++b) {
     BeliefsEntry& entry = entries[b];
     entry.beliefs.resize(size);
+    for (const compile::Position& position : program.positions) entry.believed.push_back(!position.guess);
     if (single) {
       std::memcpy(narrow.data(), tensor->data.data() + b * size * sizeof(float), size * sizeof(float));
       std::copy(narrow.begin(), narrow.end(), entry.beliefs.begin());
@@ -298,7 +302,8 @@ std::vector<Document> read_documents(const std::string& path) {
 
 decode::Beliefs parse_beliefs(const Document& document, const compile::ConstraintProgram& program,
                               std::vector<std::string>& warnings) {
-  return parse_beliefs(document, PositionIndex(program), warnings);
+  std::vector<char> believed;
+  return parse_beliefs(document, PositionIndex(program), warnings, believed);
 }
 
 compile::Assignment parse_assignment(const Document& document, const compile::ConstraintProgram& program) {
@@ -342,7 +347,7 @@ std::vector<BeliefsEntry> read_beliefs(const std::string& path, const compile::C
   for (const Document& document : documents) {
     BeliefsEntry entry;
     try {
-      entry.beliefs = parse_beliefs(document, index, entry.warnings);
+      entry.beliefs = parse_beliefs(document, index, entry.warnings, entry.believed);
     } catch (const InputError& error) {
       if (documents.size() == 1) throw;
       entry.error = error.what();

@@ -9,6 +9,7 @@ Action declare_bench(CLI::App& command);
 Action declare_check(CLI::App& command);
 Action declare_data(CLI::App& command);
 Action declare_decode(CLI::App& command);
+Action declare_prob(CLI::App& command);
 Action declare_solve(CLI::App& command);
 Action declare_tp(CLI::App& command);
 Action declare_verify(CLI::App& command);

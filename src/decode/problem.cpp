@@ -31,9 +31,11 @@ compile::ValueSet complement(const compile::ValueSet& set) {
   return result;
 }
 
-// Nodes that some enabled group or an objective depends on.
-std::vector<char> needed_nodes(const ConstraintProgram& program, const std::vector<char>& enabled) {
+// Nodes that some enabled group, an objective or an observed node depends on.
+std::vector<char> needed_nodes(const ConstraintProgram& program, const std::vector<char>& enabled,
+                               const std::vector<int>& observed) {
   std::vector<char> needed(program.nodes.size(), 0);
+  for (const int node : observed) needed[node] = 1;
   const auto need = [&](const NodeRef& ref) {
     if (ref.node >= 0) needed[ref.node] = 1;
   };
@@ -84,12 +86,13 @@ Table Table::transposed(int count) const {
   return result;
 }
 
-Problem::Problem(const ConstraintProgram& program, const std::vector<char>& enabled) {
+Problem::Problem(const ConstraintProgram& program, const std::vector<char>& enabled,
+                 const std::vector<int>& observed) {
   value_begin.push_back(0);
   word_begin.push_back(0);
   for (const auto& position : program.positions) add_position(static_cast<int>(position.symbols.size()));
   real = positions;
-  add_definitions(program, needed_nodes(program, enabled));
+  add_definitions(program, needed_nodes(program, enabled, observed));
   for (std::size_t g = 0; g < program.groups.size(); ++g) {
     if (!enabled.empty() && !enabled[g]) continue;
     add_group(program, program.groups[g]);

@@ -70,8 +70,10 @@ struct CostLiteral {
 
 class Problem {
  public:
-  // `enabled`: per group of the program; empty means all. Definitions are always kept.
-  explicit Problem(const compile::ConstraintProgram& program, const std::vector<char>& enabled = {});
+  // `enabled`: per group of the program; empty means all. Definitions are kept where a group or an objective
+  // needs them, and those of `observed` nodes always.
+  explicit Problem(const compile::ConstraintProgram& program, const std::vector<char>& enabled = {},
+                   const std::vector<int>& observed = {});
 
   int real = 0;       // positions of the program; auxiliary ones follow
   int positions = 0;  // all
@@ -112,6 +114,8 @@ class Problem {
     return literal < values ? position_of[literal] : wide_position[literal - values];
   }
   bool literal_has(int literal, int value) const;
+  // The literal that says the program's node holds; -1 where nothing needs the node.
+  int node_literal(int node) const { return node_literal_[node]; }
 
  private:
   int add_position(int symbols);

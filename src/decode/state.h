@@ -59,6 +59,9 @@ class State {
   void conflict_with(const std::vector<int>& positions);
   int conflict_position() const { return conflict_position_; }
 
+  bool holds(int literal) const;
+  bool fails(int literal) const;
+  std::uint64_t word(int index) const { return domain_[index]; }  // of the domains, Problem::word_begin
   bool has(int value) const { return (domain_[p_.value_word[value]] & p_.value_bit[value]) != 0; }
   int size(int position) const { return size_[position]; }
   int open(int exact) const { return open_[exact]; }
@@ -82,8 +85,6 @@ class State {
     std::size_t arena;
   };
 
-  bool holds(int literal) const;
-  bool fails(int literal) const;
   bool refute(int literal, Reason reason);
   bool propagate_literal(int literal);
   bool propagate_watches(int literal);

@@ -18,15 +18,16 @@ below() {
     asp) ;;
     compile) echo asp ;;
     decode | tp) echo compile ;;
+    prob) echo asp compile decode ;;
     verify) echo asp compile ;;
     formats) ;;
     datasets) echo formats ;;
     sudoku) echo formats datasets ;;
     vision) echo formats datasets sudoku ;;
     nn) echo compile formats tp ;;
-    train) echo asp compile tp decode verify formats datasets sudoku nn ;;
-    eval) echo asp compile tp decode verify formats datasets sudoku vision nn train ;;
-    cli) echo asp compile tp decode verify formats datasets sudoku vision nn train eval ;;
+    train) echo asp compile tp decode prob verify formats datasets sudoku nn ;;
+    eval) echo asp compile tp decode prob verify formats datasets sudoku vision nn train ;;
+    cli) echo asp compile tp decode prob verify formats datasets sudoku vision nn train eval ;;
     *)
       echo "src/$1 has no place among the layers: give it one here and in ARCHITECTURE.md" >&2
       exit 1 ;;
@@ -36,6 +37,7 @@ below() {
 layer_of_header() {
   case $1 in
     decoder) echo decode ;;
+    probability) echo prob ;;
     verifier) echo verify ;;
     soft_tp) echo tp ;;
   esac
@@ -64,7 +66,7 @@ for folder in "$source"/src/*/; do
     esac
   done
   case $layer in
-    asp | compile | decode | verify | formats | datasets | sudoku | vision)
+    asp | compile | decode | prob | verify | formats | datasets | sudoku | vision)
       torch=$(echo "$symbols" | grep -E '(^|[^a-zA-Z_:])(c10|at|torch|caffe2)::' || true)
       [ -z "$torch" ] || fail "libas2_$layer.a needs LibTorch: $torch" ;;
   esac
@@ -85,7 +87,7 @@ best_ms() {
   done
   echo $((best / 1000000))
 }
-for verb in "" check decode verify; do
+for verb in "" check decode prob verify; do
   time=$(best_ms "$build/bin/as2" $verb --help)
   echo "as2 $verb --help: $time ms"
   [ "$time" -lt 50 ] || fail "as2 $verb --help takes $time ms"

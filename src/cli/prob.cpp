@@ -1,0 +1,385 @@
+// as2 prob: the exact probability of the program, of queries, and of every symbol and atom.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+
+#include "as2/compile.h"
+#include "as2/decoder.h"
+#include "as2/probability.h"
+#include "cli/beliefs.h"
+#include "cli/program_options.h"
+#include "cli/verbs.h"
+
+namespace as2::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using compile::ConstraintProgram;
+using prob::Circuit;
+using prob::Observable;
+using prob::Observation;
+using prob::Weights;
+
+constexpr int kBestByDefault = 1000;
+constexpr int kDrawnByDefault = 100000;
+
+struct Arguments {
+  std::shared_ptr<ProgramOptions> program;
+  std::string beliefs;
+  std::vector<std::string> queries;
+  std::vector<std::string> distributions;
+  bool marginals = false;
+  bool count = false;
+  int sample = 0;
+  std::optional<std::uint64_t> seed;
+  std::string approx;
+  int approx_size = 0;
+  double time_budget = 60;
+  std::int64_t memory_budget = 2048;
+  bool json = false;
+};
+
+// What is asked, read once for all documents.
+struct Questions {
+  std::vector<Observation> queries;
+  std::vector<std::pair<std::string, Observable>> atoms;  // of the distributions
+};
+
+// A setting without effect is refused.
+void check_usage(const Arguments& arguments) {
+  const bool approximate = !arguments.approx.empty();
+  const bool draws = arguments.sample > 0 || arguments.approx == "sample";
+  if (arguments.seed && !draws) throw UsageError("--seed needs --sample or --approx sample");
+  if (arguments.approx_size > 0 && !approximate) throw UsageError("--approx-size needs --approx");
+  if (approximate && arguments.count) throw UsageError("--count is exact; --approx does not count");
+  if (approximate && arguments.sample > 0)
+    throw UsageError("--sample draws from the circuit, not with --approx");
+}
+
+// An atom the compiled program does not know can never hold, unless #show hides it.
+void refuse_hidden(const Arguments& arguments, const std::vector<std::string>& unknown) {
+  const auto& files = arguments.program->files;
+  if (unknown.empty() || std::find(files.begin(), files.end(), "-") != files.end()) return;
+  const asp::GroundProgram ground = asp::ground(files, arguments.program->ground_options());
+  if (ground.show_all) return;
+  std::set<std::string> names(ground.names.begin(), ground.names.end());
+  names.insert(ground.facts.begin(), ground.facts.end());
+  for (const std::string& atom : unknown) {
+    if (names.count(atom) == 0) continue;
+    throw InputError("'" + atom + "' is hidden by #show, so its probability is not to be had",
+                     {"show it, or leave #show out"});
+  }
+}
+
+Questions read_questions(const Arguments& arguments, const ConstraintProgram& program) {
+  Questions questions;
+  std::vector<std::string> unknown;
+  for (const std::string& text : arguments.queries) {
+    questions.queries.push_back(prob::parse_observation(program, text));
+    for (const Observable& observable : questions.queries.back()) {
+      if (!observable.known) unknown.push_back(observable.text);
+    }
+  }
+  refuse_hidden(arguments, unknown);
+  for (const std::string& atom : unknown) {
+    std::cerr << "warning: '" << atom << "' can never hold: the program has no such atom\n";
+  }
+  for (const std::string& pattern : arguments.distributions) {
+    const auto matching = prob::matching_atoms(program, pattern);
+    if (matching.empty()) {
+      throw InputError("no atom of the program matches '" + pattern + "'",
+                       {"`_` stands for any argument: total(_); atoms that #show hides are not to be had"});
+    }
+    questions.atoms.insert(questions.atoms.end(), matching.begin(), matching.end());
+  }
+  return questions;
+}
+
+Json queries_json(const Arguments& arguments, const std::vector<double>& probabilities) {
+  Json list = Json::array();
+  for (std::size_t q = 0; q < probabilities.size(); ++q) {
+    list.push_back({{"query", arguments.queries[q]}, {"p", probabilities[q]}});
+  }
+  return list;
+}
+
+template <class Probability>
+Json marginals_json(const ConstraintProgram& program, const Probability& probability) {
+  Json object = Json::object();
+  for (std::size_t i = 0; i < program.positions.size(); ++i) {
+    Json& row = object[program.positions[i].name] = Json::object();
+    for (std::size_t s = 0; s < program.positions[i].symbols.size(); ++s) {
+      row[program.positions[i].symbols[s]] = probability(static_cast<int>(i), static_cast<int>(s));
+    }
+  }
+  return object;
+}
+
+// A number where every reader of JSON gets it right, else a string of digits.
+Json count_json(const std::string& digits) {
+  if (digits.size() < 16) return std::stoll(digits);
+  return digits;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+[[noreturn]] void refuse_contradiction(const ConstraintProgram& program, const std::vector<int>& positions) {
+  if (!positions.empty()) {
+    std::vector<std::string> names;
+    for (const int i : positions) names.push_back(program.positions[i].name);
+    throw InputError("P(program) = 0: no answer set agrees with the zeros in the beliefs of " + joined(names),
+                     {"with any one of them relaxed there are answer sets; `as2 decode --explain` names the "
+                      "constraints"});
+  }
+  const decode::Beliefs nothing(program.positions.size() * static_cast<std::size_t>(program.max_symbols()),
+                                1.0);
+  const decode::Conflict conflict = decode::Decoder(program).decode({nothing, {}, {}, {}}).conflict;
+  std::vector<std::string> families;
+  for (const int g : conflict.groups) {
+    const compile::Family& family = program.families[program.groups[g].family];
+    const std::string name = family.name + " (" + family.location.str() + ")";
+    if (std::find(families.begin(), families.end(), name) == families.end()) families.push_back(name);
+  }
+  throw InputError("P(program) = 0: the program has no answer set at all",
+                   {"these constraints cannot hold together: " + joined(families)});
+}
+
+Json exact_answer(const Arguments& arguments, const ConstraintProgram& program, const Circuit& circuit,
+                  const Questions& questions, const BeliefsEntry& entry) {
+  const Weights weights = prob::weights_of(circuit, program, entry.beliefs, entry.believed);
+  const prob::Evaluated evaluated = prob::evaluate(circuit, {weights});
+  const double log_p = evaluated.log_value[0];
+  if (std::isinf(log_p)) {
+    refuse_contradiction(program, prob::contradicting_positions(circuit, program, weights));
+  }
+  const std::vector<double> marginals = prob::marginals(circuit, weights, evaluated, 0);
+  Json json;
+  json["log_p_program"] = log_p;
+  std::vector<double> probabilities;
+  for (const Observation& query : questions.queries) {
+    Weights observed = weights;
+    const bool possible = prob::observe(circuit, query, observed);
+    probabilities.push_back(possible ? std::exp(prob::log_value(circuit, observed) - log_p) : 0.0);
+  }
+  if (!arguments.queries.empty()) json["queries"] = queries_json(arguments, probabilities);
+  if (!arguments.distributions.empty()) {
+    json["distribution"] = Json::object();
+    for (const auto& [atom, observable] : questions.atoms) {
+      json["distribution"][atom] = prob::probability_of(circuit, observable, marginals);
+    }
+  }
+  if (arguments.marginals) {
+    json["marginals"] = marginals_json(program, [&](int i, int s) { return marginals[circuit.input(i, s)]; });
+  }
+  if (arguments.count) json["count"] = count_json(prob::count_answers(circuit));
+  if (arguments.sample > 0) {
+    json["samples"] = Json::array();
+    for (const auto& assignment :
+         prob::draw(circuit, weights, arguments.sample, arguments.seed.value_or(1))) {
+      json["samples"].push_back(assignment_json(program, assignment));
+    }
+  }
+  json["exact"] = true;
+  json["bound"] = 0.0;
+  return json;
+}
+
+Json approximate_answer(const Arguments& arguments, const ConstraintProgram& program,
+                        const Questions& questions, const BeliefsEntry& entry) {
+  // Everything asked is a query: the user's own, then the atoms of distributions, then every symbol.
+  std::vector<Observation> queries = questions.queries;
+  for (const auto& [atom, observable] : questions.atoms) queries.push_back({observable});
+  std::vector<std::size_t> row_begin;
+  for (std::size_t i = 0; arguments.marginals && i < program.positions.size(); ++i) {
+    row_begin.push_back(queries.size());
+    const int size = static_cast<int>(program.positions[i].symbols.size());
+    for (int s = 0; s < size; ++s) {
+      Observable symbol;
+      symbol.kind = size > 1 ? Observable::Kind::kSet : Observable::Kind::kAlways;
+      symbol.set = {static_cast<int>(i), {s}};
+      queries.push_back({symbol});
+    }
+  }
+  const bool best = arguments.approx == "top-k";
+  const int size = arguments.approx_size > 0 ? arguments.approx_size
+                   : best                    ? kBestByDefault
+                                             : kDrawnByDefault;
+  const prob::Approximation found =
+      best ? prob::sum_best(program, entry.beliefs, entry.believed, queries, size, arguments.time_budget)
+           : prob::sum_drawn(program, entry.beliefs, entry.believed, queries, size,
+                             arguments.seed.value_or(1));
+  if (std::isinf(found.log_p_program)) {
+    throw InputError("no answer set that weighs anything was found",
+                     {"`as2 decode --explain` says what contradicts the beliefs"});
+  }
+  Json json;
+  json["log_p_program"] = found.log_p_program;
+  const auto begin = found.queries.begin();
+  if (!arguments.queries.empty()) {
+    json["queries"] =
+        queries_json(arguments, {begin, begin + static_cast<std::ptrdiff_t>(questions.queries.size())});
+  }
+  if (!arguments.distributions.empty()) {
+    json["distribution"] = Json::object();
+    for (std::size_t a = 0; a < questions.atoms.size(); ++a) {
+      json["distribution"][questions.atoms[a].first] = found.queries[questions.queries.size() + a];
+    }
+  }
+  if (arguments.marginals) {
+    json["marginals"] = marginals_json(
+        program, [&](int i, int s) { return found.queries[row_begin[i] + static_cast<std::size_t>(s)]; });
+  }
+  json["exact"] = best && found.bound == 0;
+  json["bound"] = found.bound;
+  return json;
+}
+
+void print_answer(const Json& json, std::ostream& out) {
+  if (json.contains("error")) {
+    out << json["error"].get<std::string>() << '\n';
+    return;
+  }
+  const bool exact = json["exact"];
+  const double log_p = json["log_p_program"];
+  out << "P(program) " << (exact ? "= " : "≈ ") << std::exp(log_p) << " (log " << log_p << ")\n";
+  if (!exact) out << "no probability below is off by more than " << json["bound"] << '\n';
+  if (json.contains("queries")) {
+    for (const auto& query : json["queries"]) {
+      out << "P(" << query["query"].get<std::string>() << ") = " << query["p"] << '\n';
+    }
+  }
+  if (json.contains("distribution")) {
+    for (const auto& [atom, p] : json["distribution"].items()) out << atom << ' ' << p << '\n';
+  }
+  if (json.contains("marginals")) {
+    for (const auto& [position, row] : json["marginals"].items()) {
+      out << position;
+      for (const auto& [symbol, p] : row.items()) out << "  " << symbol << ' ' << p;
+      out << '\n';
+    }
+  }
+  if (json.contains("count")) {
+    const Json& count = json["count"];
+    out << "answer sets: " << (count.is_string() ? count.get<std::string>() : count.dump()) << '\n';
+  }
+  if (json.contains("samples")) {
+    for (const auto& sample : json["samples"]) {
+      std::string line;
+      for (const auto& [position, symbol] : sample.items()) {
+        line += (line.empty() ? "" : " ") + position + "=" + symbol.get<std::string>();
+      }
+      out << line << '\n';
+    }
+  }
+}
+
+// Without a file nobody has beliefs about anything: every answer set weighs 1.
+std::vector<BeliefsEntry> read_entries(const Arguments& arguments, const ConstraintProgram& program) {
+  if (!arguments.beliefs.empty()) return read_beliefs(arguments.beliefs, program);
+  BeliefsEntry entry;
+  entry.beliefs.assign(program.positions.size() * static_cast<std::size_t>(program.max_symbols()), 1.0);
+  entry.believed.assign(program.positions.size(), 0);
+  return {entry};
+}
+
+int give_probabilities(const Arguments& arguments) {
+  check_usage(arguments);
+  const ConstraintProgram program = arguments.program->compile().program;
+  const Questions questions = read_questions(arguments, program);
+  std::vector<BeliefsEntry> entries = read_entries(arguments, program);
+  for (const BeliefsEntry& entry : entries) {
+    for (const std::string& warning : entry.warnings) std::cerr << warning << '\n';
+  }
+  Circuit circuit;
+  if (arguments.approx.empty()) {
+    std::vector<int> nodes;
+    for (const Observation& query : questions.queries) {
+      for (const Observable& observable : query) prob::collect_nodes(observable, nodes);
+    }
+    for (const auto& [atom, observable] : questions.atoms) prob::collect_nodes(observable, nodes);
+    circuit = prob::compile_circuit(program, nodes, {arguments.time_budget, arguments.memory_budget << 20});
+  }
+  bool good = true;
+  for (BeliefsEntry& entry : entries) {
+    Json json;
+    try {
+      if (entry.error.empty()) {
+        json = arguments.approx.empty() ? exact_answer(arguments, program, circuit, questions, entry)
+                                        : approximate_answer(arguments, program, questions, entry);
+      }
+    } catch (const InputError& error) {
+      if (entries.size() == 1) throw;
+      entry.error = error.what();
+    }
+    if (!entry.error.empty()) {
+      json = Json{{"error", entry.error}};
+      good = false;
+    }
+    if (arguments.json) {
+      std::cout << json.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+    } else {
+      print_answer(json, std::cout);
+    }
+  }
+  return good ? kDone : kInputAtFault;
+}
+
+}  // namespace
+
+Action declare_prob(CLI::App& command) {
+  auto arguments = std::make_shared<Arguments>();
+  arguments->program = declare_program(command);
+  declare_beliefs(command, arguments->beliefs);
+  command.get_option("--beliefs")->required(false);
+  const auto many = [&](const char* name, std::vector<std::string>& values, const char* what,
+                        const char* type) {
+    command.add_option(name, values, what)->type_name(type)->expected(1)->take_all();
+  };
+  many(
+      "--query", arguments->queries,
+      "The probability that all of these hold: atoms, `not` atoms, POSITION=SYMBOL, with commas between them",
+      "LITERALS");
+  many("--distribution", arguments->distributions,
+       "The probability of every atom that matches; `_` is any argument: 'total(_)'", "PATTERN");
+  command.add_flag("--marginals", arguments->marginals, "The probability of every symbol of every position");
+  command.add_flag("--count", arguments->count, "The number of answer sets");
+  command.add_option("--sample", arguments->sample, "Draws this many answer sets by their probability")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  command.add_option("--seed", arguments->seed, "Of what is drawn; 1 by default")->type_name("S");
+  command
+      .add_option(
+          "--approx", arguments->approx,
+          "Without a circuit. top-k: the K best answers, a lower bound with a bound on what is missing; "
+          "sample: assignments drawn from the beliefs")
+      ->check(CLI::IsMember({"top-k", "sample"}));
+  command
+      .add_option("--approx-size", arguments->approx_size,
+                  "How many best answers (1000 by default) or drawn assignments (100000)")
+      ->check(CLI::Range(1, 100000000))
+      ->type_name("N");
+  command
+      .add_option("--time-budget", arguments->time_budget,
+                  "Seconds for compiling the circuit, or for searching the best answers; 0: no limit")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command
+      .add_option("--memory-budget", arguments->memory_budget, "MiB for compiling the circuit; 0: no limit")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command.add_flag("--json", arguments->json, "One JSON document per input document, one per line");
+  command.footer(
+      "A position that the beliefs leave out weighs 1. P(query) is relative to P(program), the weight of all "
+      "answer sets. A program whose answer sets all weigh 0 is an error that names the beliefs at fault.");
+  return [arguments] { return give_probabilities(*arguments); };
+}
+
+}  // namespace as2::cli

@@ -1,0 +1,293 @@
+// From a program to a circuit: search that remembers what it has seen.
+//
+// The compiler decides positions one after the other on the decoder's own propagation. After every decision
+// the open positions fall into parts that no constraint connects any more (residual.h). A part whose
+// fingerprint was seen before is the node it became then; a new one becomes a sum over the symbols of one of
+// its positions, each term the product of what propagation settled and of the parts that are left. So sums
+// are deterministic (their terms differ in the decided position's symbol) and products decomposable, by
+// construction; every position is settled exactly once on every way down, which makes the circuit smooth.
+// This is the trace of a model counter with component caching (Bacchus, Dalmao and Pitassi 2003; Huang and
+// Darwiche 2007), over positions instead of clauses: partial sums of a linear constraint are shared, since a
+// fingerprint holds what the rest of the sum may still be and not how it came about, and definitions are
+// settled by propagation once their inputs are.
+//
+// Rejected: a sweep over a path decomposition with tables of states. It does the same on Latin squares and
+// grids, but has no propagation, so a Sudoku with clues drowns in states that cannot be finished; and it
+// cannot drop independent parts. Rejected too: compiling to clauses for an existing compiler, where sums lose
+// their structure.
+//
+// The order of decisions matters more than anything else, and none is best everywhere: a tree decomposition
+// for columns of digits and sparse graphs, rows for Latin squares, fewest symbols left for boards with clues.
+// So all run, in rounds of growing budgets counted in decisions (the same on every machine), until a round in
+// which some finish; the smallest circuit wins.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <optional>
+
+#include "decode/state.h"
+#include "prob/node_store.h"
+#include "prob/order.h"
+#include "prob/residual.h"
+
+namespace as2::prob {
+namespace {
+
+using compile::ConstraintProgram;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::int64_t kFirstRound = 4000;  // decisions
+constexpr std::int64_t kGrowth = 8;         // of a round's decisions
+constexpr std::int64_t kLookEvery = 256;    // decisions between looks at the clock
+constexpr std::int64_t kBytesPerPart = 64;  // a remembered part
+
+struct Order {
+  const char* name = "";
+  std::vector<int> rank;        // per real position
+  bool fewest_symbols = false;  // then by rank
+};
+
+// Why a search ended early.
+struct OutOfDecisions {};  // of this round
+struct OutOfTime {};
+struct OutOfMemory {};
+
+class CircuitSearch {
+ public:
+  CircuitSearch(const decode::Problem& problem, const Circuit& shape, const std::vector<int>& indicator_of,
+                const Order& order, std::int64_t decisions, Clock::time_point deadline, const Budget& budget)
+      : problem_(problem),
+        shape_(shape),
+        indicator_of_(indicator_of),
+        order_(order),
+        most_decisions_(decisions),
+        deadline_(deadline),
+        budget_(budget),
+        state_(problem),
+        residual_(problem, state_),
+        store_(shape.inputs()) {}
+
+  int run() {
+    if (!state_.consistent()) return NodeStore::kZero;
+    state_.reset();
+    std::vector<int> all;
+    for (int i = 0; i < problem_.positions; ++i) all.push_back(i);
+    return settle(all, 1.0);
+  }
+
+  const NodeStore& store() const { return store_; }
+  std::int64_t decisions() const { return decisions_; }
+  double share() const { return share_; }
+  std::size_t parts() const { return known_.size(); }
+  std::int64_t bytes() const {
+    return store_.bytes() + static_cast<std::int64_t>(known_.size()) * kBytesPerPart;
+  }
+
+ private:
+  // The product of what is decided in the scope and of the parts that are open. `share`: of all assignments.
+  int settle(const std::vector<int>& scope, double share) {
+    std::vector<int> factors = decided_inputs(scope, -1);
+    append_parts(scope, share, factors);
+    return store_.product(std::move(factors));
+  }
+
+  std::vector<int> decided_inputs(const std::vector<int>& scope, int except) const {
+    std::vector<int> inputs;
+    for (const int position : scope) {
+      if (position == except || state_.size(position) > 1) continue;
+      const int symbol = state_.first_value(position) - problem_.value_begin[position];
+      if (position < problem_.real) {
+        inputs.push_back(shape_.input(position, symbol));
+      } else if (indicator_of_[position] >= 0) {
+        inputs.push_back(shape_.indicator(indicator_of_[position], symbol == 1));
+      }
+    }
+    return inputs;
+  }
+
+  void append_parts(const std::vector<int>& scope, double share, std::vector<int>& factors) {
+    std::vector<Part> parts = residual_.split(scope);
+    // Small parts first: one that cannot be satisfied spares the large ones.
+    std::stable_sort(parts.begin(), parts.end(),
+                     [](const Part& a, const Part& b) { return a.positions.size() < b.positions.size(); });
+    if (parts.empty()) share_ += share;
+    for (const Part& part : parts) {
+      factors.push_back(compile(part, share / static_cast<double>(parts.size())));
+      if (factors.back() == NodeStore::kZero) return;
+    }
+  }
+
+  int compile(const Part& part, double share) {
+    const int position = choose(part);
+    if (part.positions.size() == 1 && !part.constrained) {
+      share_ += share;
+      std::vector<int> symbols;
+      for (int v = state_.first_value(position); v >= 0; v = state_.next_value(position, v)) {
+        symbols.push_back(shape_.input(position, v - problem_.value_begin[position]));
+      }
+      return store_.sum(std::move(symbols));
+    }
+    const auto known = known_.find(part.fingerprint);
+    if (known != known_.end()) {
+      share_ += share;
+      return known->second;
+    }
+    std::vector<int> values;
+    for (int v = state_.first_value(position); v >= 0; v = state_.next_value(position, v))
+      values.push_back(v);
+    // Symbols after which the same is left share one term.
+    std::map<std::vector<int>, std::vector<int>> terms;
+    const int level = state_.level();
+    for (const int value : values) {
+      count_decision();
+      const double part_share = share / static_cast<double>(values.size());
+      state_.decide(value);
+      if (state_.propagate()) {
+        std::vector<int> rest = decided_inputs(part.positions, position);
+        append_parts(part.positions, part_share, rest);
+        if (std::find(rest.begin(), rest.end(), NodeStore::kZero) == rest.end()) {
+          std::sort(rest.begin(), rest.end());
+          terms[std::move(rest)].push_back(shape_.input(position, value - problem_.value_begin[position]));
+        }
+      } else {
+        share_ += part_share;
+      }
+      state_.backtrack(level);
+    }
+    std::vector<int> sum;
+    for (auto& [rest, symbols] : terms) {
+      std::vector<int> factors = rest;
+      factors.push_back(store_.sum(symbols));
+      sum.push_back(store_.product(std::move(factors)));
+    }
+    const int node = store_.sum(std::move(sum));
+    known_.emplace(part.fingerprint, node);
+    return node;
+  }
+
+  int choose(const Part& part) const {
+    int best = -1;
+    const auto before = [&](int a, int b) {
+      if (order_.fewest_symbols && state_.size(a) != state_.size(b)) return state_.size(a) < state_.size(b);
+      return order_.rank[a] < order_.rank[b];
+    };
+    for (const int position : part.positions) {
+      if (position >= problem_.real) break;
+      if (best < 0 || before(position, best)) best = position;
+    }
+    AS2_REQUIRE(best >= 0, "what definitions derive follows from positions");
+    return best;
+  }
+
+  void count_decision() {
+    if (++decisions_ > most_decisions_) throw OutOfDecisions();
+    if (decisions_ % kLookEvery != 0) return;
+    if (budget_.seconds > 0 && Clock::now() > deadline_) throw OutOfTime();
+    if (budget_.bytes > 0 && bytes() > budget_.bytes) throw OutOfMemory();
+  }
+
+  const decode::Problem& problem_;
+  const Circuit& shape_;
+  const std::vector<int>& indicator_of_;  // per position: index into Circuit::observed, or -1
+  const Order& order_;
+  std::int64_t most_decisions_;
+  Clock::time_point deadline_;
+  const Budget& budget_;
+  decode::State state_;
+  Residual residual_;
+  NodeStore store_;
+  FingerprintMap<int> known_;
+  std::int64_t decisions_ = 0;
+  double share_ = 0;  // of all assignments, how many are settled
+};
+
+std::vector<Order> orders_of(const decode::Problem& problem) {
+  std::vector<Order> orders(3);
+  orders[0].name = "as named";
+  for (int i = 0; i < problem.real; ++i) orders[0].rank.push_back(i);
+  orders[1].name = "tree decomposition";
+  orders[1].rank = tree_order(problem);
+  orders[2].name = "fewest symbols";
+  orders[2].rank = orders[0].rank;
+  orders[2].fewest_symbols = true;
+  return orders;
+}
+
+[[noreturn]] void refuse(const ConstraintProgram& program, const CircuitSearch& search, const Order& order,
+                         const Budget& budget, double seconds) {
+  char text[400];
+  std::snprintf(
+      text, sizeof text,
+      "the circuit does not fit its budget of %g s and %lld MiB: after %.1f s, deciding positions by %s, "
+      "it had %lld nodes, %lld edges (%lld MiB) and %zu parts remembered, with %.3g %% of all assignments "
+      "settled",
+      budget.seconds, static_cast<long long>(budget.bytes >> 20), seconds, order.name,
+      static_cast<long long>(search.store().nodes()), static_cast<long long>(search.store().edges()),
+      static_cast<long long>(search.bytes() >> 20), search.parts(), 100 * search.share());
+  SourceLocation location;
+  if (!program.positions.empty()) location.file = program.positions.front().location.file;
+  throw CircuitTooLarge(
+      location, text,
+      {"`--approx top-k` sums the best answers and bounds what is missing; `--approx sample` "
+       "draws answers",
+       "clues as facts, or a smaller program, leave less to compile; `--time-budget` and "
+       "`--memory-budget` allow more"});
+}
+
+}  // namespace
+
+Circuit compile_circuit(const ConstraintProgram& program, const std::vector<int>& observed,
+                        const Budget& budget) {
+  ConstraintProgram source = program;
+  source.objectives.clear();  // costs are no part of what holds
+  Circuit shape;
+  shape.positions = static_cast<int>(source.positions.size());
+  shape.symbols = source.max_symbols();
+  for (const int node : observed) {
+    AS2_REQUIRE(node >= 0 && node < static_cast<int>(source.nodes.size()), "an observed node is none");
+    if (!std::holds_alternative<compile::SetLiteral>(source.nodes[node].content))
+      shape.observed.push_back(node);
+  }
+  std::sort(shape.observed.begin(), shape.observed.end());
+  shape.observed.erase(std::unique(shape.observed.begin(), shape.observed.end()), shape.observed.end());
+
+  const decode::Problem problem(source, {}, shape.observed);
+  std::vector<int> indicator_of(static_cast<std::size_t>(problem.positions), -1);
+  for (std::size_t k = 0; k < shape.observed.size(); ++k) {
+    indicator_of[problem.position_of[problem.node_literal(shape.observed[k])]] = static_cast<int>(k);
+  }
+  const std::vector<Order> orders = orders_of(problem);
+  const auto begin = Clock::now();
+  const auto deadline =
+      begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(budget.seconds));
+  for (std::int64_t decisions = kFirstRound;; decisions *= kGrowth) {
+    std::optional<Circuit> best;
+    std::size_t too_large = 0;
+    for (const Order& order : orders) {
+      CircuitSearch search(problem, shape, indicator_of, order, decisions, deadline, budget);
+      const auto give_up = [&] {
+        refuse(program, search, order, budget, std::chrono::duration<double>(Clock::now() - begin).count());
+      };
+      try {
+        Circuit circuit = search.store().finish(search.run());
+        if (!best || circuit.children.size() < best->children.size()) best = std::move(circuit);
+        decisions =
+            std::min(decisions, search.decisions());  // another order is worth no more than this one took
+      } catch (const OutOfDecisions&) {
+      } catch (const OutOfTime&) {
+        if (best) break;
+        give_up();
+      } catch (const OutOfMemory&) {
+        if (!best && ++too_large == orders.size()) give_up();
+      }
+    }
+    if (!best) continue;
+    best->positions = shape.positions;
+    best->symbols = shape.symbols;
+    best->observed = shape.observed;
+    return *std::move(best);
+  }
+}
+
+}  // namespace as2::prob

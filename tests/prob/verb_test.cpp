@@ -1,0 +1,151 @@
+// `as2 prob` from outside: fields, exit codes, refusals.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "support/run_as2.h"
+#include "support/temporary_folder.h"
+
+namespace as2 {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+class ProbVerb : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    write("pair.lp",
+          "{ cell(I,V) : V=1..3 } = 1 :- I=1..2.\n"
+          "total(S) :- S = #sum{V,I : cell(I,V)}.\n"
+          "bigger :- cell(1,V), cell(2,W), V > W.\n"
+          ":- cell(1,V), cell(2,V).  % differ\n");
+    write("beliefs.json", R"j({"cell(1,_)": {"1": 0.9, "2": 0.1}, "cell(2,_)": {"1": 0.6, "3": 0.4}})j");
+  }
+
+  void write(const std::string& name, const std::string& text) { folder_.put(name, text); }
+  testing::Finished run(const std::string& arguments) {
+    return testing::run_as2(folder_.str(), "prob " + arguments);
+  }
+  json prob(const std::string& arguments) {
+    const testing::Finished result = run(arguments + " --json");
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return json::parse(result.out);
+  }
+
+  test::TemporaryFolder folder_;
+};
+
+// The answers are (1,3), (2,1) and (2,3), with weights 0.36, 0.06 and 0.04.
+TEST_F(ProbVerb, GivesEveryField) {
+  const json answer = prob(
+      "pair.lp --beliefs beliefs.json --query 'bigger' --query 'cell(1,2), not bigger' --query 'cell(2,_)=3' "
+      "--distribution 'total(_)' --marginals --count --sample 5 --seed 3");
+  EXPECT_NEAR(answer["log_p_program"].get<double>(), std::log(0.46), 1e-9);
+  ASSERT_EQ(answer["queries"].size(), 3U);
+  EXPECT_EQ(answer["queries"][0]["query"], "bigger");
+  EXPECT_NEAR(answer["queries"][0]["p"].get<double>(), 0.06 / 0.46, 1e-9);
+  EXPECT_NEAR(answer["queries"][1]["p"].get<double>(), 0.04 / 0.46, 1e-9);
+  EXPECT_NEAR(answer["queries"][2]["p"].get<double>(), 0.40 / 0.46, 1e-9);
+  EXPECT_NEAR(answer["distribution"]["total(4)"].get<double>(), 0.36 / 0.46, 1e-9);
+  EXPECT_NEAR(answer["distribution"]["total(3)"].get<double>(), 0.06 / 0.46, 1e-9);
+  EXPECT_NEAR(answer["marginals"]["cell(1,_)"]["1"].get<double>(), 0.36 / 0.46, 1e-9);
+  EXPECT_EQ(answer["marginals"]["cell(2,_)"]["2"], 0.0);
+  EXPECT_EQ(answer["count"], 6);
+  EXPECT_EQ(answer["samples"].size(), 5U);
+  EXPECT_EQ(answer["exact"], true);
+  EXPECT_EQ(answer["bound"], 0.0);
+}
+
+TEST_F(ProbVerb, APositionLeftOutWeighsOne) {
+  write("half.json", R"j({"cell(1,_)": {"1": 0.9, "2": 0.1}})j");
+  EXPECT_NEAR(prob("pair.lp --beliefs half.json")["log_p_program"].get<double>(), std::log(2.0), 1e-9);
+  EXPECT_NEAR(prob("pair.lp")["log_p_program"].get<double>(), std::log(6.0), 1e-9);
+}
+
+TEST_F(ProbVerb, AQueryThatCannotHoldHasProbabilityZeroAndIsSaid) {
+  const testing::Finished result = run("pair.lp --beliefs beliefs.json --json --query 'total(99)'");
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(json::parse(result.out)["queries"][0]["p"], 0.0);
+  EXPECT_THAT(result.err, HasSubstr("'total(99)' can never hold"));
+  EXPECT_EQ(prob("pair.lp --beliefs beliefs.json --query 'not total(99)'")["queries"][0]["p"], 1.0);
+}
+
+TEST_F(ProbVerb, ContradictoryBeliefsAreAnErrorThatNamesThem) {
+  write("clash.json", R"j({"cell(1,_)": {"1": 1}, "cell(2,_)": {"1": 1}})j");
+  const testing::Finished result = run("pair.lp --beliefs clash.json --json");
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, HasSubstr("P(program) = 0"));
+  EXPECT_THAT(result.err, HasSubstr("cell(1,_), cell(2,_)"));
+  write("none.lp", "{ a(1..2) } = 1.\n:- a(1).  % not one\n:- a(2).  % not two\n");
+  const testing::Finished none = run("none.lp");
+  EXPECT_EQ(none.exit_code, 1);
+  EXPECT_THAT(none.err, HasSubstr("not one"));
+  EXPECT_THAT(none.err, HasSubstr("not two"));
+  write("many.json", "{\"cell(1,_)\": {\"1\": 1}, \"cell(2,_)\": {\"1\": 1}}\n{\"cell(1,_)\": {\"2\": 1}}\n");
+  const testing::Finished many = run("pair.lp --beliefs many.json --json");
+  EXPECT_EQ(many.exit_code, 1);
+  std::istringstream lines(many.out);
+  std::vector<json> answers;
+  for (std::string line; std::getline(lines, line);) answers.push_back(json::parse(line));
+  ASSERT_EQ(answers.size(), 2U);
+  EXPECT_THAT(answers[0]["error"].get<std::string>(), HasSubstr("P(program) = 0"));
+  EXPECT_NEAR(answers[1]["log_p_program"].get<double>(), std::log(2.0), 1e-9);
+}
+
+TEST_F(ProbVerb, PastItsBudgetItOffersApproximations) {
+  const std::string sudoku = std::string(AS2_SOURCE_DIR) + "/programs/sudoku.lp";
+  const testing::Finished result = run(sudoku + " --time-budget 0.3");
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, HasSubstr("of all assignments settled"));
+  EXPECT_THAT(result.err, HasSubstr("--approx top-k"));
+  const json best = prob("pair.lp --beliefs beliefs.json --approx top-k --approx-size 1 --query 'cell(1,1)'");
+  EXPECT_NEAR(best["log_p_program"].get<double>(), std::log(0.36), 1e-9);
+  EXPECT_EQ(best["exact"], false);
+  EXPECT_EQ(best["queries"][0]["p"], 1.0);
+  EXPECT_GE(best["bound"].get<double>(), 0.10 / 0.46);
+  const json all =
+      prob("pair.lp --beliefs beliefs.json --approx top-k --distribution 'total(_)' --marginals");
+  EXPECT_EQ(all["exact"], true);
+  EXPECT_NEAR(all["distribution"]["total(4)"].get<double>(), 0.36 / 0.46, 1e-9);
+  EXPECT_NEAR(all["marginals"]["cell(1,_)"]["1"].get<double>(), 0.36 / 0.46, 1e-9);
+  const json drawn = prob("pair.lp --beliefs beliefs.json --approx sample --seed 5 --query 'cell(1,1)'");
+  EXPECT_EQ(drawn["exact"], false);
+  EXPECT_NEAR(drawn["queries"][0]["p"].get<double>(), 0.36 / 0.46, drawn["bound"].get<double>());
+}
+
+TEST_F(ProbVerb, RefusesWithTheRightExitCode) {
+  EXPECT_EQ(run("pair.lp --seed 3").exit_code, 2);
+  EXPECT_EQ(run("pair.lp --approx-size 3").exit_code, 2);
+  EXPECT_EQ(run("pair.lp --approx top-k --count").exit_code, 2);
+  EXPECT_EQ(run("pair.lp --approx top-k --sample 3").exit_code, 2);
+  EXPECT_EQ(run("pair.lp --approx guess").exit_code, 2);
+  EXPECT_EQ(run("pair.lp --query 'cell(1'").exit_code, 1);
+  EXPECT_EQ(run("pair.lp --query 'bigger,,'").exit_code, 1);
+  EXPECT_EQ(run("pair.lp --query 'cell(1,_)=7'").exit_code, 1);
+  EXPECT_EQ(run("pair.lp --query 'cell(7,_)=1'").exit_code, 1);
+  EXPECT_EQ(run("pair.lp --distribution 'sum(_)'").exit_code, 1);
+  EXPECT_EQ(run("pair.lp --beliefs missing.json").exit_code, 1);
+}
+
+TEST_F(ProbVerb, AnAtomThatShowHidesIsNoZero) {
+  write("hidden.lp", "{ a(1..2) }.\nb :- a(1).\nc :- b, a(2).\n#show a/1.\n");
+  const testing::Finished hidden = run("hidden.lp --query c");
+  EXPECT_EQ(hidden.exit_code, 1);
+  EXPECT_THAT(hidden.err, HasSubstr("hidden by #show"));
+  EXPECT_EQ(run("hidden.lp --query d").exit_code, 0);
+}
+
+TEST_F(ProbVerb, SpeaksToPeopleToo) {
+  const testing::Finished result = run("pair.lp --beliefs beliefs.json --query bigger --count");
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.out, HasSubstr("P(program) = 0.46"));
+  EXPECT_THAT(result.out, HasSubstr("P(bigger) = 0.13"));
+  EXPECT_THAT(result.out, HasSubstr("answer sets: 6"));
+}
+
+}  // namespace
+}  // namespace as2
