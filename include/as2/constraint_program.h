@@ -29,7 +29,8 @@ struct Position {
 enum class GuessReason : std::uint8_t { kNegation, kChosenAndDerived, kChoiceInLoop };
 const char* name_of(GuessReason reason);  // "negation", "chosen and derived", "choice in a loop"
 
-// A position whose value is an atom's truth; the family `founded` says that the rules derive what was guessed.
+// A position whose value is an atom's truth; the family `founded` says that the rules derive what was
+// guessed.
 struct Guess {
   int position = 0;
   GuessReason reason = GuessReason::kNegation;

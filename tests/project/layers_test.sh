@@ -19,15 +19,16 @@ below() {
     compile) echo asp ;;
     decode | tp) echo compile ;;
     prob) echo asp compile decode ;;
+    prob_tensor) echo compile prob ;;
     verify) echo asp compile ;;
     formats) ;;
     datasets) echo formats ;;
     sudoku) echo formats datasets ;;
     vision) echo formats datasets sudoku ;;
     nn) echo compile formats tp ;;
-    train) echo asp compile tp decode prob verify formats datasets sudoku nn ;;
-    eval) echo asp compile tp decode prob verify formats datasets sudoku vision nn train ;;
-    cli) echo asp compile tp decode prob verify formats datasets sudoku vision nn train eval ;;
+    train) echo asp compile tp decode prob prob_tensor verify formats datasets sudoku nn ;;
+    eval) echo asp compile tp decode prob prob_tensor verify formats datasets sudoku vision nn train ;;
+    cli) echo asp compile tp decode prob prob_tensor verify formats datasets sudoku vision nn train eval ;;
     *)
       echo "src/$1 has no place among the layers: give it one here and in ARCHITECTURE.md" >&2
       exit 1 ;;
@@ -38,6 +39,7 @@ layer_of_header() {
   case $1 in
     decoder) echo decode ;;
     probability) echo prob ;;
+    circuit_operator) echo prob_tensor ;;
     verifier) echo verify ;;
     soft_tp) echo tp ;;
   esac

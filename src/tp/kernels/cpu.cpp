@@ -1,9 +1,5 @@
 // Cuts the batch into blocks and gives them to threads.
-#include <ATen/Parallel.h>
-#include <ATen/ops/empty.h>
-
-#include <algorithm>
-
+#include "lane_blocks.h"
 #include "tp/kernels/lanes.h"
 
 namespace as2::tp::kernels {
@@ -17,35 +13,18 @@ constexpr std::int64_t kMostScratchBytes = std::int64_t{64} << 20;
 template <class T, class Layout>
 void run(const Layout& layout, std::int64_t batch, const Block<T>& whole) {
   const Version<T, Layout> version = best_version<T, Layout>();
-  const std::int64_t per_lane = scratch_per_lane(layout, whole.task);
-  constexpr std::int64_t kWidth = block_width<T>();
-  const bool narrow =
-      batch == 1 || per_lane * kWidth * static_cast<std::int64_t>(sizeof(T)) > kMostScratchBytes;
-  const std::int64_t width = narrow ? 1 : kWidth;
-  const std::int64_t blocks = (batch + width - 1) / width;
-  const std::int64_t tasks = std::min<std::int64_t>(at::get_num_threads(), blocks);
-  if (tasks == 0) return;
-  // One allocation by the calling thread, so that whoever counts LibTorch's memory sees it. Lanes start on a
-  // cache line.
-  const std::int64_t stride = (per_lane * width + kWidth - 1) / kWidth * kWidth;
-  const at::Tensor scratch = at::empty({tasks, stride}, c10::CppTypeToScalarType<T>::value);
-  T* memory = scratch.data_ptr<T>();
-  at::parallel_for(0, tasks, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t task = begin; task < end; ++task) {
-      for (std::int64_t b = blocks * task / tasks; b < blocks * (task + 1) / tasks; ++b) {
-        const std::int64_t first = b * width;
-        Block<T> block = whole;
-        block.lanes = std::min(width, batch - first);
-        block.scratch = memory + task * stride;
-        block.beliefs += first * layout.cells;
-        if (block.losses) block.losses += first;
-        if (block.gradient) block.gradient += first * layout.cells;
-        if (block.sums) block.sums += first * layout.families * layout.cells;
-        if (block.upstream) block.upstream += first * layout.families * layout.cells;
-        (narrow ? version.narrow : version.wide)(layout, block);
-      }
-    }
-  });
+  for_each_block<T>(batch, scratch_per_lane(layout, whole.task), kMostScratchBytes,
+                    [&](std::int64_t first, std::int64_t lanes, bool narrow, T* scratch) {
+                      Block<T> block = whole;
+                      block.lanes = lanes;
+                      block.scratch = scratch;
+                      block.beliefs += first * layout.cells;
+                      if (block.losses) block.losses += first;
+                      if (block.gradient) block.gradient += first * layout.cells;
+                      if (block.sums) block.sums += first * layout.families * layout.cells;
+                      if (block.upstream) block.upstream += first * layout.families * layout.cells;
+                      (narrow ? version.narrow : version.wide)(layout, block);
+                    });
 }
 
 }  // namespace
