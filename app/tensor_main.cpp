@@ -7,12 +7,14 @@ int main(int argc, char** argv) {
   using namespace as2::cli;
   const std::vector<Verb> verbs = {
       {"bench", "Performance figures, as ratios in one run", declare_bench},
-      {"solve", "Pictures of boards in, solved boards out", declare_solve},
-      {"tp", "Image, residual, loss and gradient of soft T_P at given beliefs", declare_tp},
+      {"solve", "Pictures of boards in, solved boards out", declare_solve, "give fewer pictures at a time"},
+      {"tp", "Image, residual, loss and gradient of soft T_P at given beliefs", declare_tp,
+       "a smaller instance of the program needs less, and so do fewer documents at a time"},
       {"demo", "The main job on shipped weights: boards solved and shown, the paper's tables beside ours",
-       declare_demo},
-      {"eval", "The paper's tables, measured with a trained model", declare_eval},
-      {"train", "Trains a task's networks", declare_train},
+       declare_demo, "measure on fewer boards: --boards 20"},
+      {"eval", "The paper's tables, measured with a trained model", declare_eval,
+       "evaluate fewer examples: --count 100"},
+      {"train", "Trains a task's networks", declare_train, "a smaller batch or model needs less: --batch 64"},
   };
   return run(argc, argv, verbs, declare_threads);
 }

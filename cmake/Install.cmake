@@ -4,8 +4,9 @@
 #   as2::as2    everything this build has
 include(CMakePackageConfigHelpers)
 
-set(AS2_CORE_LAYERS base asp compile decode verify formats datasets sudoku vision tp_core)
-set(AS2_TENSOR_LAYERS tp nn train eval)
+# Those that have a header in include/as2, and what these are linked with.
+set(AS2_CORE_LAYERS base asp compile decode verify)
+set(AS2_TENSOR_LAYERS tp_core tp)
 add_library(as2_core INTERFACE)
 add_library(as2_as2 INTERFACE)
 target_link_libraries(as2_as2 INTERFACE as2_core)

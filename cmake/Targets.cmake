@@ -6,8 +6,9 @@ target_compile_options(as2_flags INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers>
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${AS2_WERROR}>>:-Werror>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
-  # A false alarm inside std::vector<bool>, from LibTorch's headers as C++20.
-  target_compile_options(as2_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-array-bounds>)
+  # False alarms inside std::vector, from LibTorch's headers as C++20.
+  target_compile_options(as2_flags INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-Wno-array-bounds -Wno-stringop-overflow>)
 endif()
 if(AS2_SANITIZE)
   target_compile_options(as2_flags INTERFACE
@@ -32,9 +33,16 @@ function(as2_tensor_library name)
   as2_use_torch(${name})
 endfunction()
 
+# libstdc++ stands first among the libraries of every program on LibTorch. The wheels of LibTorch export
+# std::filesystem functions that were linked into them from another release of libstdc++ (PyTorch's issue
+# 133437). Found first, they mix with the system's own, whose objects are laid out differently: remove_all()
+# crashed.
+set(AS2_LIBSTDCXX_FIRST "SHELL:-Wl,--push-state,--no-as-needed -lstdc++ -Wl,--pop-state")
+
 function(as2_use_torch name)
   target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fPIC>)  # the precompiled header is
   target_link_libraries(${name} PUBLIC ${TORCH_LIBRARIES})
+  target_link_options(${name} PUBLIC ${AS2_LIBSTDCXX_FIRST})
   target_include_directories(${name} SYSTEM PUBLIC "$<BUILD_INTERFACE:${TORCH_INCLUDE_DIRS}>")
   if(TARGET as2_pch AND NOT name STREQUAL as2_pch)
     target_precompile_headers(${name} REUSE_FROM as2_pch)

@@ -41,6 +41,16 @@ InputError::InputError(const std::string& message, std::vector<std::string> note
 InputError::InputError(SourceLocation location, const std::string& message, std::vector<std::string> notes)
     : std::runtime_error(compose(location, message, notes)), location_(std::move(location)) {}
 
+EnvironmentError::EnvironmentError(const std::string& message, std::vector<std::string> notes)
+    : EnvironmentError(SourceLocation{}, message, std::move(notes)) {}
+
+EnvironmentError::EnvironmentError(SourceLocation location, const std::string& message,
+                                   std::vector<std::string> notes)
+    : std::runtime_error(compose(location, message, notes)) {}
+
+NumericError::NumericError(const std::string& message, std::vector<std::string> notes)
+    : std::runtime_error(compose({}, message, notes)) {}
+
 void throw_contract_error(const char* expression, const char* file, int line, const std::string& message) {
   std::ostringstream out;
   out << file << ':' << line << ": requirement failed: " << expression << ": " << message;

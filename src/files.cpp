@@ -1,52 +1,180 @@
 #include "files.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <ostream>
 #include <sstream>
+#include <streambuf>
 
 #include "as2/error.h"
 
 namespace as2 {
+namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* kCannotBeWritten = "cannot be written";
+
+// An open file as the target of a stream. `error` is the system's error number of the first write that
+// failed.
+class Descriptor : public std::streambuf {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) { setp(buffer_.data(), buffer_.data() + buffer_.size()); }
+  ~Descriptor() override { ::close(fd_); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  int fd() const { return fd_; }
+  int error() const { return error_; }
+
+ protected:
+  int_type overflow(int_type byte) override {
+    if (sync() != 0) return traits_type::eof();
+    if (!traits_type::eq_int_type(byte, traits_type::eof())) sputc(traits_type::to_char_type(byte));
+    return traits_type::not_eof(byte);
+  }
+  int sync() override {
+    for (const char* at = pbase(); at < pptr() && error_ == 0;) {
+      const ssize_t put = ::write(fd_, at, static_cast<std::size_t>(pptr() - at));
+      if (put >= 0) {
+        at += put;
+      } else if (errno != EINTR) {
+        error_ = errno;
+      }
+    }
+    setp(buffer_.data(), buffer_.data() + buffer_.size());
+    return error_ == 0 ? 0 : -1;
+  }
+
+ private:
+  std::array<char, 1 << 16> buffer_;
+  int fd_;
+  int error_ = 0;
+};
+
+// Lets `write` fill the file and brings it to the disk; 0 or the system's error number.
+int fill(Descriptor& file, const std::function<void(std::ostream&)>& write) {
+  std::ostream out(&file);
+  write(out);
+  out.flush();
+  if (file.error() != 0) return file.error();
+  // A pipe or a terminal has nothing to bring to a disk.
+  if (::fsync(file.fd()) != 0 && errno != EINVAL && errno != EROFS && errno != ENOTSUP) return errno;
+  return 0;
+}
+
+// Where a chain of symbolic links ends; empty for one that leads into /proc, as /dev/stdout does: it stands
+// for an open file, whatever that is.
+fs::path behind_links(fs::path path) {
+  std::error_code error;
+  for (int hops = 0; fs::is_symlink(path, error); ++hops) {
+    if (hops == 40) throw_file_error(path, kCannotBeWritten, ELOOP);
+    const fs::path next = fs::read_symlink(path, error);
+    path = next.is_absolute() ? next : path.parent_path() / next;
+    if (*std::next(path.lexically_normal().begin(), path.is_absolute()) == "proc") return {};
+  }
+  return path;
+}
+
+void write_through(const fs::path& path, const std::function<void(std::ostream&)>& write) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (fd < 0) throw_file_error(path, kCannotBeWritten, errno);
+  Descriptor file(fd);
+  if (const int error = fill(file, write)) throw_file_error(path, kCannotBeWritten, error);
+}
+
+}  // namespace
+
+void throw_file_error(const fs::path& path, const std::string& what, int code) {
+  const std::string message = what + ": " + std::strerror(code);
+  switch (code) {
+    case EACCES:
+    case EINVAL:
+    case EISDIR:
+    case ELOOP:
+    case ENAMETOOLONG:
+    case ENOENT:
+    case ENOTDIR:
+    case ENXIO:
+    case EPERM:
+    case EROFS:
+    case ETXTBSY:
+      throw InputError({path.string()}, message);
+    case EDQUOT:
+    case EFBIG:
+    case ENOSPC:
+      throw EnvironmentError({path.string()}, message, {"make room, or write to another disk"});
+    case EMFILE:
+    case ENFILE:
+      throw EnvironmentError({path.string()}, message, {"raise the limit of open files: ulimit -n"});
+    default:
+      throw EnvironmentError({path.string()}, message, {"check the disk, then run the command again"});
+  }
+}
 
 std::string read_file(const fs::path& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) throw InputError({path.string()}, "found a folder, expected a file");
   std::ifstream in(path, std::ios::binary);
-  if (!in) throw InputError({path.string()}, std::string("cannot be opened: ") + std::strerror(errno));
+  if (!in) throw_file_error(path, "cannot be opened", errno);
   std::ostringstream bytes;
-  bytes << in.rdbuf();
-  if (in.bad()) throw InputError({path.string()}, "cannot be read to its end");
+  errno = 0;
+  if (in.peek() != std::ifstream::traits_type::eof()) bytes << in.rdbuf();
+  if (in.bad() || !bytes) throw_file_error(path, "cannot be read to its end", errno != 0 ? errno : EIO);
   return std::move(bytes).str();
 }
 
 void write_file(const fs::path& path, const std::function<void(std::ostream&)>& write) {
   static std::atomic<int> count{0};
-  fs::path temporary = path;
-  temporary += "." + std::to_string(getpid()) + "-" + std::to_string(count++) + ".tmp";
-  std::error_code error;
+  const fs::path target = behind_links(path);
+  struct stat old {};
+  const bool exists = !target.empty() && ::stat(target.c_str(), &old) == 0;
+  if (target.empty() || (exists && !S_ISREG(old.st_mode))) return write_through(path, write);
+
+  fs::path temporary = target;
+  temporary += "." + std::to_string(::getpid()) + "-" + std::to_string(count++) + ".tmp";
+  const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd < 0) throw_file_error(path, kCannotBeWritten, errno);
   try {
-    std::ofstream out(temporary, std::ios::binary);
-    if (!out) throw InputError({path.string()}, std::string("cannot be written: ") + std::strerror(errno));
-    write(out);
-    out.close();
-    if (!out) throw InputError({path.string()}, std::string("cannot be written: ") + std::strerror(errno));
-    fs::rename(temporary, path, error);
-    if (error) throw InputError({path.string()}, "cannot be written: " + error.message());
+    {
+      Descriptor file(fd);
+      if (exists) ::fchmod(fd, old.st_mode & 07777);
+      if (const int error = fill(file, write)) throw_file_error(path, kCannotBeWritten, error);
+    }
+    if (::rename(temporary.c_str(), target.c_str()) != 0) throw_file_error(path, kCannotBeWritten, errno);
   } catch (...) {
-    fs::remove(temporary, error);
+    ::unlink(temporary.c_str());
     throw;
+  }
+  // The new name, too, is to outlive a power cut. Where a folder cannot be opened, the file is whole all the
+  // same.
+  const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
+  if (const int directory = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); directory >= 0) {
+    ::fsync(directory);
+    ::close(directory);
   }
 }
 
 void write_file(const fs::path& path, const std::string& bytes) {
   write_file(path,
              [&](std::ostream& out) { out.write(bytes.data(), static_cast<std::streamsize>(bytes.size())); });
+}
+
+void refuse_to_overwrite(const std::vector<std::string>& inputs, const std::string& output) {
+  std::error_code error;
+  if (output == "-" || !fs::is_regular_file(output, error)) return;
+  for (const std::string& input : inputs) {
+    if (input == "-" || !fs::equivalent(input, output, error) || error) continue;
+    throw InputError({output}, "would replace " + (input == output ? "the input" : "the input " + input),
+                     {"give another name for the output"});
+  }
 }
 
 }  // namespace as2

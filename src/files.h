@@ -1,19 +1,28 @@
-// Whole files in and out.
+// Whole files in and out. A name that cannot be used is an InputError; a disk that is full or broken is an
+// EnvironmentError.
 #pragma once
 
 #include <filesystem>
 #include <functional>
 #include <iosfwd>
 #include <string>
+#include <vector>
 
 namespace as2 {
 
-// The file's bytes; InputError when it cannot be read.
+// The file's bytes.
 std::string read_file(const std::filesystem::path& path);
 
-// Writes under a temporary name beside `path` and renames, so that `path` is old or new but never half.
-// Nothing stays behind when `write` throws or the disk is full.
+// Writes under a temporary name beside `path`, brings it to the disk and renames it, so that `path` is old or
+// new but never half, and nothing stays behind when `write` throws or the disk is full. A symbolic link keeps
+// pointing at its file, which is replaced; a device, a pipe or /dev/stdout is written to as it stands.
 void write_file(const std::filesystem::path& path, const std::function<void(std::ostream&)>& write);
 void write_file(const std::filesystem::path& path, const std::string& bytes);
+
+// InputError where writing `output` would replace one of the files that were read; `-` stands for a stream.
+void refuse_to_overwrite(const std::vector<std::string>& inputs, const std::string& output);
+
+// Throws for the system's error number `code`: "PATH: error: WHAT: No space left on device" and a remedy.
+[[noreturn]] void throw_file_error(const std::filesystem::path& path, const std::string& what, int code);
 
 }  // namespace as2

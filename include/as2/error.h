@@ -1,5 +1,6 @@
 // Errors of the library. The library never prints, aborts or exits: it throws one of these, and only
-// `cli/` turns them into messages and exit codes (InputError and IoError: 1, UsageError: 2, the rest: 3).
+// `cli/` turns them into messages and exit codes: InputError 1, UsageError 2, EnvironmentError and a lack of
+// memory 4, everything else 3.
 #pragma once
 
 #include <stdexcept>
@@ -31,6 +32,20 @@ class InputError : public std::runtime_error {
 
  private:
   SourceLocation location_;
+};
+
+// Neither the input nor AS2 is at fault, but what it runs on: a full disk, the network, a lost peer, a
+// program that is not installed. `what()` is composed as InputError's; a note says what to do.
+class EnvironmentError : public std::runtime_error {
+ public:
+  explicit EnvironmentError(const std::string& message, std::vector<std::string> notes = {});
+  EnvironmentError(SourceLocation location, const std::string& message, std::vector<std::string> notes = {});
+};
+
+// A computation has lost its numbers: a loss that is infinite or not a number. A note says how to go on.
+class NumericError : public std::runtime_error {
+ public:
+  explicit NumericError(const std::string& message, std::vector<std::string> notes = {});
 };
 
 // The caller asked for something the command or the function does not offer.

@@ -10,7 +10,7 @@ namespace as2 {
 // tree this library was built from, else the place it was installed to.
 std::filesystem::path data_dir();
 
-// A shipped file, `programs/sudoku.lp`; InputError that says where it was looked for if there is none.
+// A shipped file, `programs/sudoku.lp`; EnvironmentError that says where it was looked for if there is none.
 std::filesystem::path shipped_file(const std::string& relative);
 
 }  // namespace as2

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "asp/child_process.h"
+#include "child_process.h"
 
 namespace as2::asp {
 namespace {
@@ -30,8 +30,8 @@ std::string gringo_path(const GroundOptions& options) {
                                                                           : "gringo";
   const std::string found = find_program(wanted);
   if (found.empty())
-    throw InputError("gringo cannot be found: there is no program `" + wanted + "`",
-                     {kInstall, "or give a compiled program (`.as2c`), which needs no gringo"});
+    throw EnvironmentError("gringo cannot be found: there is no program `" + wanted + "`",
+                           {kInstall, "or give a compiled program (`.as2c`), which needs no gringo"});
   return found;
 }
 
@@ -127,9 +127,12 @@ std::vector<Message> read_messages(const std::string& printed, const TaggedText&
     for (const auto& message : messages) {
       if (message.severity == "fatal") notes.push_back("gringo said: " + message.text);
     }
+    const bool refused = !notes.empty();
     if (notes.empty() && !result.err.empty()) notes.push_back("gringo said: " + result.err.substr(0, 500));
     notes.push_back("check that gringo runs: gringo --version");
-    throw InputError("gringo failed with exit code " + std::to_string(result.exit_code), notes);
+    const std::string message = "gringo failed with exit code " + std::to_string(result.exit_code);
+    if (refused) throw InputError(message, notes);
+    throw EnvironmentError(message, notes);
   }
   for (auto other = first + 1; other != messages.end(); ++other) {
     if (other->severity != "note" && other->severity != "error") continue;
@@ -154,8 +157,8 @@ void check_end(const ChildResult& result, const GroundOptions& options) {
         {"the program may ground to too many rules or to infinitely many; raise the memory limit if not"});
   }
   if (result.signal != 0) {
-    throw InputError("gringo died: " + std::string(::strsignal(result.signal)),
-                     {"check that gringo runs: gringo --version"});
+    throw EnvironmentError("gringo died: " + std::string(::strsignal(result.signal)),
+                           {"check that gringo runs: gringo --version"});
   }
 }
 
@@ -163,7 +166,7 @@ void check_end(const ChildResult& result, const GroundOptions& options) {
 
 std::string run_gringo(const TaggedText& program, const GroundOptions& options,
                        std::vector<Warning>& warnings) {
-  const ChildLimits limits{options.time_limit_seconds, options.memory_limit_bytes};
+  const ChildOptions limits{options.time_limit_seconds, options.memory_limit_bytes};
   ChildResult result = run_child(gringo_path(options), gringo_arguments(options), program.text(), limits);
   check_end(result, options);
   const auto messages = read_messages(result.err, program);

@@ -9,8 +9,9 @@
 
 namespace as2::asp {
 
-// The aspif that gringo makes of the text. Its `info:` and `warning:` messages are added to `warnings`; its
-// errors, and a gringo that is missing, dies or hangs, become an InputError.
+// The aspif that gringo makes of the text. Its `info:` and `warning:` messages are added to `warnings`; a
+// program it refuses, or that takes it too long, is an InputError; a gringo that is missing or dies is an
+// EnvironmentError.
 std::string run_gringo(const TaggedText& program, const GroundOptions& options,
                        std::vector<Warning>& warnings);
 

@@ -1,14 +1,13 @@
 #include "asp/statements.h"
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <iterator>
 #include <set>
 #include <sstream>
 #include <utility>
+
+#include "files.h"
 
 namespace as2::asp {
 namespace {
@@ -24,7 +23,7 @@ class Loader {
  public:
   void load(const std::string& path) {
     if (path != "-" && !remember(path)) return;
-    split(add_file(path, read_file(path)));
+    split(add_file(path, read_program(path)));
   }
 
   void load_text(const std::string& text, const std::string& name) {
@@ -155,19 +154,10 @@ SourceProgram read_program_text(const std::string& text, const std::string& name
   return loader.take();
 }
 
-std::string read_file(const std::string& path) {
+std::string read_program(const std::string& path) {
+  if (path != "-") return read_file(path);
   std::ostringstream content;
-  if (path == "-") {
-    content << std::cin.rdbuf();
-    return content.str();
-  }
-  SourceLocation place;
-  place.file = path;
-  std::error_code ignored;
-  if (fs::is_directory(path, ignored)) throw InputError(place, "is a folder, a file was expected");
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw InputError(place, std::string("cannot be read: ") + std::strerror(errno));
-  content << in.rdbuf();
+  content << std::cin.rdbuf();
   return content.str();
 }
 

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "as2/error.h"
+#include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "cli/verbs.h"
 #include "datasets/addition.h"
@@ -68,7 +69,8 @@ struct MnistArguments {
     command.add_option("--dir", dir, "Folder with MNIST's idx files; else $AS2_DATA, then the cache");
   }
   datasets::MnistFiles find(const Common& common, bool fetch = true) const {
-    return datasets::find_mnist({dir, fetch, [&](const std::string& text) { common.tell(text); }});
+    return datasets::find_mnist(
+        {dir, fetch, [&](const std::string& text) { common.tell(text); }, &stop_on_interrupt()});
   }
 };
 

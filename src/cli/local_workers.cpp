@@ -79,9 +79,9 @@ class Watch {
 
   int conclusion() const {
     if (!failed_) return kDone;
-    if (stopped_) return kInputAtFault;
+    if (stopped_) return kEnvironment;
     std::cerr << "error: rank " << *failed_ << " of " << workers_.size() << " workers ";
-    int code = kInputAtFault;
+    int code = kEnvironment;
     if (WIFSIGNALED(status_)) {
       const int signal = WTERMSIG(status_);
       std::cerr << "was ended by signal " << signal << " (" << strsignal(signal) << ')';
@@ -126,7 +126,8 @@ std::optional<int> start_workers(int count) {
     if (worker < 0) {
       const std::string why = std::strerror(errno);
       Watch(workers).send(SIGKILL);
-      throw InputError("cannot start " + std::to_string(count) + " workers: " + why);
+      throw EnvironmentError("cannot start " + std::to_string(count) + " workers: " + why,
+                             {"start fewer: --workers 2"});
     }
     workers.push_back(worker);
   }

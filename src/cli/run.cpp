@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
@@ -12,6 +13,7 @@
 
 #include "as2/error.h"
 #include "cli/version.h"
+#include "files.h"
 
 namespace as2::cli {
 namespace {
@@ -31,18 +33,26 @@ int hand_to_tensor_program(char** argv) {
   for (const fs::path& candidate : {here / "as2-tensor", here / "../libexec/as2/as2-tensor"}) {
     if (fs::exists(candidate, ignored)) {
       execv(candidate.c_str(), argv);
-      throw std::runtime_error(candidate.string() + ": " + std::strerror(errno));
+      throw EnvironmentError({candidate.string()}, std::string("cannot be started: ") + std::strerror(errno),
+                             {"build or install AS2 again"});
     }
   }
-  throw InputError("this build has no LibTorch, so '" + std::string(argv[1]) + "' is left out",
-                   {"install libtorch-dev (or set CMAKE_PREFIX_PATH to a LibTorch) and build again"});
+  throw EnvironmentError("this build has no LibTorch, so '" + std::string(argv[1]) + "' is left out",
+                         {"install libtorch-dev (or set CMAKE_PREFIX_PATH to a LibTorch) and build again"});
+}
+
+// The verb that the command line names; null where it begins with an option or ends at once.
+const Verb* named_verb(int argc, char** argv, const std::vector<Verb>& verbs) {
+  const auto named = std::find_if(verbs.begin(), verbs.end(), [&](const Verb& verb) {
+    return argc > 1 && std::strcmp(verb.name, argv[1]) == 0;
+  });
+  return named == verbs.end() ? nullptr : &*named;
 }
 
 int run_checked(int argc, char** argv, const std::vector<Verb>& verbs, void (*declare_common)(CLI::App&)) {
   if (argc > 1 && argv[1][0] != '-') {
-    const auto named = std::find_if(verbs.begin(), verbs.end(),
-                                    [&](const Verb& verb) { return std::strcmp(verb.name, argv[1]) == 0; });
-    if (named == verbs.end()) {
+    const Verb* named = named_verb(argc, argv, verbs);
+    if (!named) {
       std::string known;
       for (const Verb& verb : verbs) known += (known.empty() ? "" : ", ") + std::string(verb.name);
       throw UsageError("no verb '" + std::string(argv[1]) + "'; there are: " + known);
@@ -54,7 +64,8 @@ int run_checked(int argc, char** argv, const std::vector<Verb>& verbs, void (*de
   app.set_version_flag("--version", [] { return version_text(); });
   app.require_subcommand(1);
   app.footer(
-      "Exit codes: 0 done, 1 the input is at fault, 2 usage, 3 internal. `as2 VERB --help` says more.");
+      "Exit codes: 0 done, 1 the input is at fault, 2 usage, 3 internal, 4 the environment (disk, network,\n"
+      "memory, a missing program). `as2 VERB --help` says more.");
   std::vector<std::pair<CLI::App*, Action>> actions;
   for (const Verb& verb : verbs) {
     CLI::App* command = app.add_subcommand(verb.name, verb.summary);
@@ -73,7 +84,8 @@ int run_checked(int argc, char** argv, const std::vector<Verb>& verbs, void (*de
   return kUsage;
 }
 
-// LibTorch says so in words only, with a trace of its calls below the first line.
+// The first line of what LibTorch or the system said, if it is a lack of memory; LibTorch reports that only
+// in its message text, with a trace of its calls below the first line.
 std::string lack_of_memory(const std::exception& error) {
   const std::string text = error.what(), first = text.substr(0, text.find('\n'));
   const bool lack = dynamic_cast<const std::bad_alloc*>(&error) ||
@@ -82,25 +94,55 @@ std::string lack_of_memory(const std::exception& error) {
   return lack ? first : "";
 }
 
+// A file that the standard library could not find, make or remove.
+int report_file_fault(const fs::filesystem_error& error) {
+  try {
+    throw_file_error(error.path1(), "cannot be used", error.code().value());
+  } catch (const InputError& input) {
+    std::cerr << input.what() << '\n';
+    return kInputAtFault;
+  } catch (const EnvironmentError& environment) {
+    std::cerr << environment.what() << '\n';
+    return kEnvironment;
+  }
+}
+
+// Output that did not arrive is worse than none: the reader takes a cut document for a whole one.
+void require_written_output() {
+  std::cout.flush();
+  errno = 0;
+  const bool flushed = std::fflush(stdout) == 0;
+  if (std::cout && flushed && !std::ferror(stdout)) return;
+  throw_file_error("standard output", "cannot be written", errno != 0 ? errno : ENOSPC);
+}
+
 }  // namespace
 
 int run(int argc, char** argv, const std::vector<Verb>& verbs, void (*declare_common)(CLI::App&)) {
   try {
-    return run_checked(argc, argv, verbs, declare_common);
+    const int code = run_checked(argc, argv, verbs, declare_common);
+    require_written_output();
+    return code;
   } catch (const InputError& error) {
     std::cerr << error.what() << '\n';
     return kInputAtFault;
   } catch (const UsageError& error) {
     std::cerr << "error: " << error.what() << '\n';
     return kUsage;
+  } catch (const EnvironmentError& error) {
+    std::cerr << error.what() << '\n';
+    return kEnvironment;
+  } catch (const NumericError& error) {
+    std::cerr << error.what() << '\n';
+    return kInternal;
   } catch (const fs::filesystem_error& error) {
-    std::cerr << error.path1().string() << ": error: " << error.code().message() << '\n';
-    return kInputAtFault;
+    return report_file_fault(error);
   } catch (const std::exception& error) {
     if (const std::string lack = lack_of_memory(error); !lack.empty()) {
+      const Verb* verb = named_verb(argc, argv, verbs);
       std::cerr << "error: not enough memory: " << lack
-                << "\nnote: a smaller batch or model needs less (when training: `--batch 64`)\n";
-      return kInputAtFault;
+                << "\nnote: " << (verb ? verb->needs_less_memory : Verb{}.needs_less_memory) << '\n';
+      return kEnvironment;
     }
     std::cerr
         << "internal error: " << error.what()

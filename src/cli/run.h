@@ -11,7 +11,7 @@ class App;
 namespace as2::cli {
 
 // Exit codes, as documented in README.
-enum ExitCode { kDone = 0, kInputAtFault = 1, kUsage = 2, kInternal = 3 };
+enum ExitCode { kDone = 0, kInputAtFault = 1, kUsage = 2, kInternal = 3, kEnvironment = 4 };
 
 // What a verb does once its arguments are parsed; returns an exit code.
 using Action = std::function<int()>;
@@ -21,6 +21,8 @@ struct Verb {
   const char* summary;
   // Declares the verb's options on `command` and returns what to do; null: the verb lives in as2-tensor.
   Action (*declare)(CLI::App& command);
+  // What to do when memory runs out.
+  const char* needs_less_memory = "free some memory, or give it less at a time";
 };
 
 // Runs one command line. Verbs without `declare` are handed to the program `as2-tensor` beside this one.

@@ -3,9 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <atomic>
 #include <cmath>
-#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
@@ -14,6 +12,7 @@
 
 #include "as2/error.h"
 #include "cli/device.h"
+#include "cli/interrupt.h"
 #include "cli/local_workers.h"
 #include "cli/verbs.h"
 #include "files.h"
@@ -33,14 +32,6 @@ struct TrainArguments {
   int workers = 1;
   bool quiet = false, as_json = false, no_graph = false;
 };
-
-std::atomic<bool> interrupted{false};
-
-// The first Ctrl-C asks for a clean stop; the second one is the system's.
-void on_interrupt(int) {
-  interrupted = true;
-  std::signal(SIGINT, SIG_DFL);
-}
 
 // `0..2` or `0,3,7`.
 std::vector<std::int64_t> parse_seeds(const std::string& text) {
@@ -221,6 +212,7 @@ Prepared prepare(const TrainArguments& a, const std::string& resumed, const Repo
   }
   train::TaskOptions task_options;
   task_options.data_dir = a.data_dir;
+  task_options.stop = &stop_on_interrupt();
   task_options.report = [&](const std::string& text) { report.say(text); };
   prepared.task = std::make_unique<train::Task>(config, task_options);
   prepared.model = train::read_model(settings, static_cast<std::int64_t>(prepared.task->classes().size()));
@@ -241,7 +233,7 @@ json train_one(const TrainArguments& a, const Report& report, torch::Device devi
   train::TrainHooks hooks;
   hooks.on_progress = [&](const train::Progress& p) { report.progress(p); };
   hooks.on_record = [&](const json& line) { report.record(line); };
-  hooks.stop = &interrupted;
+  hooks.stop = &stop_on_interrupt();
   hooks.command = command_line(a);
   const auto trainer = workers.after_rank_zero([&] {
     return std::make_unique<train::Trainer>(config, prepared.model, *prepared.task, folder, device, workers,
@@ -307,8 +299,7 @@ void print_results(const json& runs, bool as_json) {
 using Seeds = std::vector<std::optional<std::int64_t>>;
 
 int train_as_worker(TrainArguments a, const Seeds& seeds) {
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);
+  stop_on_interrupt();
   const train::Launch launch = train::launch_from_environment();
   const torch::Device device = device_for(a.device, launch, a.workers);
   const c10::DeviceGuard on_device(device);

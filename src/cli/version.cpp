@@ -3,16 +3,16 @@
 
 #include <cstdlib>
 
-#include "asp/child_process.h"
+#include "child_process.h"
 
 namespace as2::cli {
 namespace {
 
 std::string gringo_version() {
   const char* named = std::getenv("AS2_GRINGO");
-  const std::string path = asp::find_program(named && *named ? named : "gringo");
+  const std::string path = find_program(named && *named ? named : "gringo");
   if (path.empty()) return "gringo not found";
-  const std::string said = asp::run_child(path, {"--version"}, "", {}).out;
+  const std::string said = run_child(path, {"--version"}, "", {}).out;
   const std::string first_line = said.substr(0, said.find('\n'));
   return first_line.empty() ? "gringo does not tell its version" : first_line;
 }

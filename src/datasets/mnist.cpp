@@ -123,7 +123,8 @@ void check_sum(const std::string& bytes, const MnistFile& file, const std::strin
 std::string cache_folder() {
   const std::string xdg = environment("XDG_CACHE_HOME"), home = environment("HOME");
   if (!xdg.empty()) return (fs::path(xdg) / "as2").string();
-  if (home.empty()) throw InputError("neither XDG_CACHE_HOME nor HOME says where the cache is");
+  if (home.empty()) throw EnvironmentError("neither XDG_CACHE_HOME nor HOME says where the cache is",
+                                           {"set XDG_CACHE_HOME to a folder"});
   return (fs::path(home) / ".cache/as2").string();
 }
 
@@ -141,7 +142,7 @@ MnistFiles find_mnist(const MnistOptions& options) {
     throw InputError("no MNIST files in " + searched, {"`as2 data mnist` fetches them into the cache"});
   }
   const std::string folder = options.dir.empty() ? cache : options.dir;
-  fetch_mnist(folder, options.report);
+  fetch_mnist(folder, options.report, options.stop);
   return files_in(folder, false);
 }
 

@@ -1,6 +1,7 @@
 // MNIST: the four idx files, found or fetched, checked and held in memory.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -32,7 +33,8 @@ struct Mnist {
 struct MnistOptions {
   std::string dir;    // looked into first, and fetched into; empty: $AS2_DATA, then the cache
   bool fetch = true;  // get the files from the network if they are nowhere; if not, `dir` alone will do
-  std::function<void(const std::string&)> report;  // told what is being done, a sentence a call
+  std::function<void(const std::string&)> report;  // told what is being done, one sentence per call
+  const std::atomic<bool>* stop = nullptr;         // once true, fetching ends and leaves nothing behind
 };
 
 // The four files of one folder, in the order train images, train labels, test images, test labels.

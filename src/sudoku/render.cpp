@@ -45,7 +45,7 @@ void render_boards(const std::vector<Board>& boards, const datasets::Mnist& mnis
   namespace fs = std::filesystem;
   std::error_code error;
   fs::create_directories(folder, error);
-  if (error) throw InputError({folder}, "cannot be made: " + error.message());
+  if (error) throw_file_error(folder, "cannot be made", error.value());
   const datasets::Digits& digits = mnist.of(split);
   const auto by_label = datasets::indices_by_label(digits);
   std::string labels;

@@ -101,16 +101,16 @@ c10::intrusive_ptr<Collective> connect(const Launch& launch, torch::Device devic
                                                          options);
     }
 #endif
-  } catch (const InputError&) {
+  } catch (const EnvironmentError&) {
     throw;
   } catch (const std::exception& error) {
-    throw InputError(
+    throw EnvironmentError(
         name_of(launch) + " could not meet the others at " + launch.address + ":" +
             std::to_string(launch.port) + ": " + error.what(),
         {"every worker needs the same MASTER_ADDR and MASTER_PORT, and rank 0 must run at that address"});
   }
-  throw InputError("this build has no engine to train over several processes on " + device.str(),
-                   {"on the CPU it needs Gloo's headers (libgloo-dev), on CUDA NCCL's"});
+  throw EnvironmentError("this build has no engine to train over several processes on " + device.str(),
+                         {"on the CPU it needs Gloo's headers (libgloo-dev), on CUDA NCCL's"});
 }
 
 }  // namespace

@@ -15,9 +15,9 @@
 namespace as2::train {
 
 // A peer has ended, or cannot be reached any more.
-class LostWorker : public InputError {
+class LostWorker : public EnvironmentError {
  public:
-  using InputError::InputError;
+  using EnvironmentError::EnvironmentError;
 };
 
 // The processes that train together. One process that no launcher started is not connected, and then every

@@ -73,7 +73,8 @@ int free_port() {
   auto* generic = reinterpret_cast<sockaddr*>(&address);
   const bool bound = bind(handle, generic, size) == 0 && getsockname(handle, generic, &size) == 0;
   close(handle);
-  if (!bound) throw InputError("no free TCP port on 127.0.0.1");
+  if (!bound)
+    throw EnvironmentError("no free TCP port on 127.0.0.1", {"end programs that listen on many ports"});
   return ntohs(address.sin_port);
 }
 
@@ -83,7 +84,8 @@ std::string address_towards(const std::string& address, int port) {
   hints.ai_socktype = SOCK_DGRAM;
   addrinfo* list = nullptr;
   if (const int error = getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints, &list)) {
-    throw InputError("MASTER_ADDR " + address + ": " + gai_strerror(error));
+    throw EnvironmentError("MASTER_ADDR " + address + ": " + gai_strerror(error),
+                           {"check the name of rank 0's machine and the network"});
   }
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owned(list, freeaddrinfo);
   for (const addrinfo* way = list; way; way = way->ai_next) {
@@ -99,7 +101,8 @@ std::string address_towards(const std::string& address, int port) {
     close(handle);
     if (found) return text;
   }
-  throw InputError("MASTER_ADDR " + address + ": no way leads there from this machine");
+  throw EnvironmentError("MASTER_ADDR " + address + ": no way leads there from this machine",
+                         {"check the network between the machines"});
 }
 
 }  // namespace as2::train

@@ -85,6 +85,7 @@ void Task::load_pictures() {
   options.dir = options_.data_dir;
   options.fetch = options_.data_dir.empty();
   options.report = options_.report;
+  options.stop = options_.stop;
   const datasets::Mnist mnist = datasets::load_mnist(options);
   const auto [pixels, labels] = tensors_of(mnist.train);
   const std::int64_t kept = pixels.size(0) - kValidationDigits;

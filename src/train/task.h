@@ -1,6 +1,7 @@
 // A task made ready: its program compiled, its pictures and its examples loaded.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@ namespace as2::train {
 struct TaskOptions {
   std::string data_dir;                            // where MNIST is; empty: $AS2_DATA, the cache, the network
   std::function<void(const std::string&)> report;  // told what takes long
+  const std::atomic<bool>* stop = nullptr;         // once true, fetching ends
 };
 
 // Which part of the examples: validation pictures are kept out of training, test pictures are MNIST's own.

@@ -225,8 +225,8 @@ void Trainer::read_totals() {
   for (std::size_t n = 0; n < count; ++n) sums_[n] += values[n];
   if (values[count - 1] > 0) progress_.loss = values[count - 3] / values[count - 1];
   if (workers_.writes() && !std::isfinite(progress_.loss)) {  // said once; the others lose their rank 0
-    throw InputError("the loss is not a number after step " + std::to_string(step_),
-                     {"lower train.rate or train.clip_norm, or train with --set train.precision=float32"});
+    throw NumericError("the loss is not a number after step " + std::to_string(step_),
+                       {"lower train.rate or train.clip_norm, or train with --set train.precision=float32"});
   }
 }
 

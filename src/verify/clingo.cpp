@@ -5,7 +5,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "asp/child_process.h"
+#include "child_process.h"
 
 namespace as2::verify {
 namespace {
@@ -60,9 +60,9 @@ Outcome outcome_of(int exit_code) {
 }
 
 std::string find_clingo(const VerifyOptions& options) {
-  if (!options.clingo.empty()) return asp::find_program(options.clingo);
+  if (!options.clingo.empty()) return find_program(options.clingo);
   const char* named = std::getenv("AS2_CLINGO");
-  return asp::find_program(named && *named ? named : "clingo");
+  return find_program(named && *named ? named : "clingo");
 }
 
 CaseModels run_cases(const std::string& clingo, std::vector<std::string> arguments, const std::string& input,
@@ -72,9 +72,9 @@ CaseModels run_cases(const std::string& clingo, std::vector<std::string> argumen
     arguments.emplace_back(argument);
   }
   arguments.push_back("--time-limit=" + std::to_string(seconds));
-  asp::ChildLimits limits;
+  ChildOptions limits;
   limits.seconds = static_cast<double>(seconds) + kGraceSeconds;
-  const asp::ChildResult child = asp::run_child(clingo, arguments, input, limits);
+  const ChildResult child = run_child(clingo, arguments, input, limits);
 
   CaseModels result;
   result.outcome = child.timed_out ? Outcome::kStoppedEarly : outcome_of(child.exit_code);

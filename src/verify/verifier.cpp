@@ -90,6 +90,8 @@ void name_violations(const std::vector<std::string>& files, const std::vector<Ch
     ground = asp::ground(files, ground_options);
   } catch (const InputError& error) {
     return give_up(0, invalid.size(), error.what());
+  } catch (const EnvironmentError& error) {
+    return give_up(0, invalid.size(), error.what());
   }
   for (std::size_t begin = 0; begin < invalid.size(); begin += kCasesPerCall) {
     const std::size_t end = std::min(invalid.size(), begin + kCasesPerCall);

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "as2/compile.h"
-#include "asp/child_process.h"
+#include "child_process.h"
 #include "asp/statements.h"
 #include "asp/tagging.h"
 

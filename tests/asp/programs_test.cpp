@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "as2/compile.h"
-#include "asp/child_process.h"
+#include "child_process.h"
 #include "asp/statements.h"
 
 namespace as2::asp {

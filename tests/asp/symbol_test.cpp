@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "as2/error.h"
-#include "asp/child_process.h"
+#include "child_process.h"
 
 namespace as2::asp {
 namespace {

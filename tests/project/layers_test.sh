@@ -28,7 +28,8 @@ below() {
     nn) echo compile formats tp ;;
     train) echo asp compile tp decode prob prob_tensor verify formats datasets sudoku nn ;;
     eval) echo asp compile tp decode prob prob_tensor verify formats datasets sudoku vision nn train ;;
-    cli) echo asp compile tp decode prob prob_tensor verify formats datasets sudoku vision nn train eval ;;
+    bench) echo asp compile tp decode prob prob_tensor verify formats datasets sudoku vision nn train eval ;;
+    cli) echo asp compile tp decode prob prob_tensor verify formats datasets sudoku vision nn train eval bench ;;
     *)
       echo "src/$1 has no place among the layers: give it one here and in ARCHITECTURE.md" >&2
       exit 1 ;;
@@ -77,6 +78,15 @@ done
 torch=$(nm -C --undefined-only "$build/src/tp/libas2_tp_core.a" | grep -E '(^|[^a-zA-Z_:])(c10|at|torch|caffe2)::' || true)
 [ -z "$torch" ] || fail "libas2_tp_core.a needs LibTorch: $torch"
 if readelf -d "$build/bin/as2" | grep -E 'NEEDED.*(torch|c10)'; then fail "bin/as2 links LibTorch"; fi
+# LibTorch's wheels export parts of another libstdc++: the system's must be found first.
+for program in "$build/bin/as2-tensor" "$build"/tests/*/test_*; do
+  [ -x "$program" ] || continue
+  needed=$(readelf -d "$program" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
+  case $needed in
+    libstdc++*) ;;
+    *torch*) fail "$(basename "$program") loads LibTorch before libstdc++" ;;
+  esac
+done
 
 # The best of ten, so that a busy machine does not count.
 best_ms() {

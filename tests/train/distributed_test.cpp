@@ -67,7 +67,7 @@ TEST(Distributed, ALostRankEndsTheOthersWithAMessage) {
     if (launch.rank == 1) return 9;
     try {
       for (int step = 0; step < 100; ++step) workers.average(torch::ones({1 << 16}));
-    } catch (const InputError& error) {
+    } catch (const LostWorker& error) {
       return std::string(error.what()).find("--resume") != std::string::npos ? 7 : 1;
     }
     return 2;

@@ -158,7 +158,7 @@ TEST(Workers, RefuseOtherSettingsThanRankZeros) {
     try {
       TinyRun(with(kShort, {"seed=" + std::to_string(launch.rank)}), folder.path(), {}, launch)
           .trainer->run();
-    } catch (const InputError& error) {
+    } catch (const std::runtime_error& error) {
       return std::string(error.what()).find(expected) != std::string::npos ? 7 : 1;
     }
     return 2;

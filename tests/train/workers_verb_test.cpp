@@ -87,7 +87,7 @@ TEST_F(WorkersVerb, AKilledWorkerEndsTheRunAndIsNamed) {
   ASSERT_EQ(workers.size(), 2U);
   kill(workers[1], SIGKILL);
   const Finished finished = training.finish();
-  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_EQ(finished.exit_code, 4);
   EXPECT_EQ(finished.out, "");
   EXPECT_THAT(finished.err, HasSubstr("error: rank 1 of 2 workers was ended by signal 9 (Killed)"));
   EXPECT_THAT(finished.err, HasSubstr("--resume FOLDER"));

@@ -12,14 +12,14 @@
 #include "as2/decoder.h"
 #include "as2/resources.h"
 #include "as2/verifier.h"
-#include "asp/child_process.h"
-#include "cli/bench.h"
+#include "bench/bench.h"
+#include "child_process.h"
 #include "files.h"
 #include "sudoku/board.h"
 #include "sudoku/board_list.h"
 #include "verify/clingo.h"
 
-namespace as2::cli {
+namespace as2::bench {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -147,9 +147,9 @@ std::string clue_constraints(const sudoku::Grid& puzzle, const std::string& guar
 }
 
 Json ask_clingo(const std::string& clingo, const std::string& input, const char* models) {
-  asp::ChildLimits limits;
+  ChildOptions limits;
   limits.seconds = 300;
-  const asp::ChildResult child = asp::run_child(clingo, {"--outf=2", models}, input, limits);
+  const ChildResult child = run_child(clingo, {"--outf=2", models}, input, limits);
   const Json answer = Json::parse(child.out);
   if (answer["Models"]["Number"].get<int>() < 1)
     throw std::runtime_error("bench decode: clingo found no solution");
@@ -178,18 +178,18 @@ void add_clingo_rows(const std::string& clingo, const std::string& program,
   const double shared = time["CPU"].get<double>() / count;
   // clingo gives only wall time for solving: its share of the total, in processor time.
   const double solving = shared * time["Solve"].get<double>() / time["Total"].get<double>();
-  rows.push_back(bench_row("clingo, a process and a grounding a board", each * 1e3, "ms"));
-  rows.push_back(bench_row("clingo, all boards in one grounding", shared * 1e3, "ms"));
-  rows.push_back(bench_row("clingo, all boards in one grounding, solving alone", solving * 1e3, "ms"));
-  rows.push_back(bench_row("times faster than clingo with process and grounding", each / ours, "x",
-                           "at least 200", each / ours >= kAskedOverClingo));
-  rows.push_back(bench_row("times faster than clingo in one grounding", shared / ours, "x"));
-  rows.push_back(bench_row("times faster than clingo's solving alone", solving / ours, "x"));
+  rows.push_back(row("clingo, a process and a grounding a board", each * 1e3, "ms"));
+  rows.push_back(row("clingo, all boards in one grounding", shared * 1e3, "ms"));
+  rows.push_back(row("clingo, all boards in one grounding, solving alone", solving * 1e3, "ms"));
+  rows.push_back(row("times faster than clingo with process and grounding", each / ours, "x", "at least 200",
+                     each / ours >= kAskedOverClingo));
+  rows.push_back(row("times faster than clingo in one grounding", shared / ours, "x"));
+  rows.push_back(row("times faster than clingo's solving alone", solving / ours, "x"));
 }
 
 }  // namespace
 
-Json bench_decode(const BenchOptions&) {
+Json measure_decode(torch::Device) {
   const std::string file = shipped_file("programs/sudoku.lp").string();
   const std::string clingo = verify::find_clingo({});
   const compile::ConstraintProgram nine = compile::compile_files({file}).program;
@@ -206,8 +206,8 @@ Json bench_decode(const BenchOptions&) {
   const double two = kBoards / least_of_passes([&] {
                        return wall_seconds([&] { decoder.decode_batch(easy_queries, {}, 2); });
                      });
-  rows.push_back(bench_row("9x9, 36 clues, one core", one, "/s", "at least 20,000", one >= kAskedEasy));
-  rows.push_back(bench_row("9x9, 36 clues, two cores (wall time)", two, "/s"));
+  rows.push_back(row("9x9, 36 clues, one core", one, "/s", "at least 20,000", one >= kAskedEasy));
+  rows.push_back(row("9x9, 36 clues, two cores (wall time)", two, "/s"));
   if (!clingo.empty()) add_clingo_rows(clingo, read_file(file), easy, 1 / one, rows);
 
   const std::vector<sudoku::Board> hard = seventeen_clues(kBoards);
@@ -216,8 +216,7 @@ Json bench_decode(const BenchOptions&) {
   require_right(nine, hard, hard_decoded);
   all_certified = certified(file, nine, hard_decoded, "3") && all_certified;
   const double hard_one = boards_a_second(decoder, hard_queries);
-  rows.push_back(
-      bench_row("9x9, 17 clues, one core", hard_one, "/s", "at least 5,000", hard_one >= kAskedHard));
+  rows.push_back(row("9x9, 17 clues, one core", hard_one, "/s", "at least 5,000", hard_one >= kAskedHard));
 
   asp::GroundOptions large_options;
   large_options.constants = {{"b", "4"}};
@@ -237,10 +236,9 @@ Json bench_decode(const BenchOptions&) {
   all_certified = certified(file, sixteen, large_decoded, "4") && all_certified;
   std::sort(seconds.begin(), seconds.end());
   const double median = seconds[seconds.size() / 2];
-  rows.push_back(
-      bench_row("16x16, 40 % clues, median", median * 1e3, "ms", "under 50", median < kAskedLarge));
-  rows.push_back(bench_row("16x16, 40 % clues, slowest", seconds.back() * 1e3, "ms"));
+  rows.push_back(row("16x16, 40 % clues, median", median * 1e3, "ms", "under 50", median < kAskedLarge));
+  rows.push_back(row("16x16, 40 % clues, slowest", seconds.back() * 1e3, "ms"));
   return Json{{"rows", rows}, {"boards", kBoards}, {"certified_by_clingo", all_certified}};
 }
 
-}  // namespace as2::cli
+}  // namespace as2::bench

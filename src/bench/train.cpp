@@ -6,12 +6,11 @@
 #include <chrono>
 #include <map>
 
-#include "cli/bench.h"
-#include "cli/device.h"
+#include "bench/bench.h"
 #include "nn/soft_tp_reasoner.h"
 #include "train/trainer.h"
 
-namespace as2::cli {
+namespace as2::bench {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -61,9 +60,9 @@ void measure(const Case& subject, torch::Device device, std::int64_t batch, Json
         device.is_cuda() ? 2 : 0);
     const double rate = static_cast<double>(steps * batch) / seconds;
     const bool asked = device.is_cuda() && subject.asked > 0;
-    rows.push_back(bench_row(subject.name + ": boards a second", rate, "/s",
-                             asked ? "at least " + std::to_string(static_cast<int>(subject.asked)) : "",
-                             rate >= subject.asked));
+    rows.push_back(row(subject.name + ": boards a second", rate, "/s",
+                       asked ? "at least " + std::to_string(static_cast<int>(subject.asked)) : "",
+                       rate >= subject.asked));
   }
   // Stage by stage, the host waiting after each: longer than a captured step, whose stages have no gaps.
   std::map<std::string, double> least;
@@ -82,7 +81,7 @@ void measure(const Case& subject, torch::Device device, std::int64_t batch, Json
   mark = now();
   staged.run_steps(device.is_cuda() ? 8 : 6);
   for (const char* stage : {"batch", "forward", "loss", "backward", "update"}) {
-    rows.push_back(bench_row(subject.name + ": " + stage, 1e3 * least[stage], "ms"));
+    rows.push_back(row(subject.name + ": " + stage, 1e3 * least[stage], "ms"));
   }
 }
 
@@ -136,36 +135,35 @@ double copy_bytes(torch::Device device) {
 
 }  // namespace
 
-Json bench_train(const BenchOptions& bench) {
-  const torch::Device device = parse_device(bench.device);
+Json measure_train(torch::Device device) {
   const bool cuda = device.is_cuda();
   Json rows = Json::array();
-  rows.push_back(bench_row("a large matrix product", product_flops(device) / 1e9, "GF/s"));
-  rows.push_back(bench_row("a large copy, read and written", copy_bytes(device) / 1e9, "GB/s"));
+  rows.push_back(row("a large matrix product", product_flops(device) / 1e9, "GF/s"));
+  rows.push_back(row("a large copy, read and written", copy_bytes(device) / 1e9, "GB/s"));
   for (const Case& subject : kCases) measure(subject, device, cuda ? 256 : 16, rows);
 
   const std::int64_t batch = cuda ? 256 : 8;
   const int passes = cuda ? 12 : 2;
-  const auto base = [&] { return reasoner_seconds(device, batch, passes, bench_board(3, 3)); };
-  rows.push_back(bench_row(
+  const auto base = [&] { return reasoner_seconds(device, batch, passes, board_program(3, 3)); };
+  rows.push_back(row(
       "reasoner of best alone, batch " + std::to_string(batch) + ", " + std::to_string(passes) + " passes",
       1e3 * base(), "ms"));
   // The base anew beside each: machines do not keep their speed.
   const auto against = [&](const std::string& what, std::int64_t b, int p,
                            const compile::ConstraintProgram& program) {
     const double before = base(), seconds = reasoner_seconds(device, b, p, program);
-    rows.push_back(bench_row("  with " + what, seconds / std::min(before, base()), "x"));
+    rows.push_back(row("  with " + what, seconds / std::min(before, base()), "x"));
   };
-  against("half the batch", batch / 2, passes, bench_board(3, 3));
-  against("twice the batch", 2 * batch, passes, bench_board(3, 3));
-  against("twice the passes", batch, 2 * passes, bench_board(3, 3));
-  against("twice the positions: two boards in a program", batch, passes, bench_board(3, 3, 2));
-  against("twice the symbols", batch, passes, bench_board(3, 3, 1, 9));
-  against("4x4 boards: 1/11 of the atoms", batch, passes, bench_board(2, 3));
-  against("16x16 boards: 5.6 times the atoms", batch, passes, bench_board(4, 3));
-  against("two families", batch, passes, bench_board(3, 2));
-  against("one family", batch, passes, bench_board(3, 1));
+  against("half the batch", batch / 2, passes, board_program(3, 3));
+  against("twice the batch", 2 * batch, passes, board_program(3, 3));
+  against("twice the passes", batch, 2 * passes, board_program(3, 3));
+  against("twice the positions: two boards in a program", batch, passes, board_program(3, 3, 2));
+  against("twice the symbols", batch, passes, board_program(3, 3, 1, 9));
+  against("4x4 boards: 1/11 of the atoms", batch, passes, board_program(2, 3));
+  against("16x16 boards: 5.6 times the atoms", batch, passes, board_program(4, 3));
+  against("two families", batch, passes, board_program(3, 2));
+  against("one family", batch, passes, board_program(3, 1));
   return {{"device", device.str()}, {"threads", at::get_num_threads()}, {"rows", rows}};
 }
 
-}  // namespace as2::cli
+}  // namespace as2::bench

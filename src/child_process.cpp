@@ -1,11 +1,13 @@
 // The child runs in a process group of its own, so that a wrapper script dies together with what it started.
 // Its standard input is a socket: `send` with MSG_NOSIGNAL then reports a child that stopped reading, where a
-// pipe would raise SIGPIPE in us. Between fork and exec only async-signal-safe calls are made.
+// pipe would raise SIGPIPE in us. It dies with us, should we be killed. Between fork and exec only
+// async-signal-safe calls are made.
 
-#include "asp/child_process.h"
+#include "child_process.h"
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -23,7 +25,7 @@
 
 #include "as2/error.h"
 
-namespace as2::asp {
+namespace as2 {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -50,7 +52,8 @@ class FileDescriptor {
 };
 
 [[noreturn]] void fail(const std::string& program, const std::string& what) {
-  throw InputError("cannot start `" + program + "`: " + what);
+  throw EnvironmentError("cannot start `" + program + "`: " + what,
+                         {"check that it is installed and that the system can start another process"});
 }
 
 struct Channel {
@@ -109,14 +112,20 @@ class Child {
   pid_t pid_;
 };
 
-[[noreturn]] void become(char* const* argv, int in, int out, int err, int report, std::int64_t bytes) {
+[[noreturn]] void become(char* const* argv, int in, int out, int err, int report, const ChildOptions& options,
+                         pid_t parent) {
   ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(127);
   rlimit limit{};
-  limit.rlim_cur = limit.rlim_max = static_cast<rlim_t>(bytes);
-  ::setrlimit(RLIMIT_AS, &limit);
+  if (options.bytes > 0) {
+    limit.rlim_cur = limit.rlim_max = static_cast<rlim_t>(options.bytes);
+    ::setrlimit(RLIMIT_AS, &limit);
+  }
   limit.rlim_cur = limit.rlim_max = 0;
   ::setrlimit(RLIMIT_CORE, &limit);
-  if (::dup2(in, 0) >= 0 && ::dup2(out, 1) >= 0 && ::dup2(err, 2) >= 0) ::execv(argv[0], argv);
+  const bool there = options.folder.empty() || ::chdir(options.folder.c_str()) == 0;
+  if (there && ::dup2(in, 0) >= 0 && ::dup2(out, 1) >= 0 && ::dup2(err, 2) >= 0) ::execv(argv[0], argv);
   const int error = errno;
   const ssize_t ignored = ::write(report, &error, sizeof error);
   static_cast<void>(ignored);
@@ -157,7 +166,7 @@ std::string find_program(const std::string& name) {
 }
 
 ChildResult run_child(const std::string& program, const std::vector<std::string>& arguments,
-                      const std::string& input, const ChildLimits& limits) {
+                      const std::string& input, const ChildOptions& options) {
   std::vector<char*> argv;
   argv.push_back(const_cast<char*>(program.c_str()));
   for (const auto& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
@@ -167,21 +176,24 @@ ChildResult run_child(const std::string& program, const std::vector<std::string>
   Channel out = output_channel(program);
   Channel err = output_channel(program);
   Channel report = output_channel(program);
+  const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
   if (pid < 0) fail(program, std::strerror(errno));
   if (pid == 0) {
-    become(argv.data(), in.theirs.get(), out.theirs.get(), err.theirs.get(), report.theirs.get(),
-           limits.bytes);
+    become(argv.data(), in.theirs.get(), out.theirs.get(), err.theirs.get(), report.theirs.get(), options,
+           parent);
   }
   Child child(pid);
   for (Channel* channel : {&in, &out, &err, &report}) channel->theirs.close();
   int start_error = 0;
-  if (::read(report.ours.get(), &start_error, sizeof start_error) == sizeof start_error) {
-    fail(program, std::strerror(start_error));
-  }
+  ssize_t reported = 0;
+  do {
+    reported = ::read(report.ours.get(), &start_error, sizeof start_error);
+  } while (reported < 0 && errno == EINTR);
+  if (reported == sizeof start_error) fail(program, std::strerror(start_error));
 
   ChildResult result;
-  const auto deadline = Clock::now() + std::chrono::duration<double>(limits.seconds);
+  const auto deadline = Clock::now() + std::chrono::duration<double>(options.seconds);
   const auto seconds_left = [&] { return std::chrono::duration<double>(deadline - Clock::now()).count(); };
   std::size_t sent = 0;
   if (input.empty()) in.ours.close();
@@ -194,16 +206,17 @@ ChildResult run_child(const std::string& program, const std::vector<std::string>
     if (streams[0].revents != 0 && !feed(in.ours.get(), input, sent)) in.ours.close();
     if (streams[1].revents != 0 && !drain(out.ours.get(), result.out)) out.ours.close();
     if (streams[2].revents != 0 && !drain(err.ours.get(), result.err)) err.ours.close();
+    const auto printed = static_cast<std::int64_t>(result.out.size() + result.err.size());
     result.timed_out = seconds_left() <= 0;
-    result.printed_too_much = static_cast<std::int64_t>(result.out.size() + result.err.size()) > limits.bytes;
-    if (result.timed_out || result.printed_too_much) return result;
+    result.stopped = options.stop && *options.stop;
+    result.printed_too_much = options.bytes > 0 && printed > options.bytes;
+    if (result.timed_out || result.stopped || result.printed_too_much) return result;
   }
   int status = 0;
   while (!child.ended(status)) {
-    if (seconds_left() <= 0) {
-      result.timed_out = true;
-      return result;
-    }
+    result.timed_out = seconds_left() <= 0;
+    result.stopped = options.stop && *options.stop;
+    if (result.timed_out || result.stopped) return result;
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
   if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
@@ -211,4 +224,4 @@ ChildResult run_child(const std::string& program, const std::vector<std::string>
   return result;
 }
 
-}  // namespace as2::asp
+}  // namespace as2

@@ -7,12 +7,11 @@
 #include <atomic>
 
 #include "as2/soft_tp.h"
-#include "cli/bench.h"
-#include "cli/device.h"
+#include "bench/bench.h"
 #include "torch_compat.h"
 #include "train/step_graph.h"
 
-namespace as2::cli {
+namespace as2::bench {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -101,7 +100,7 @@ std::int64_t peak_extra_bytes(const std::function<void()>& call) {
 
 Json bench_tp_on_cpu() {
   Json rows = Json::array();
-  const ConstraintProgram board = bench_board(3, 3);
+  const ConstraintProgram board = board_program(3, 3);
   const SoftTp fused(board, Kernel::kFused), composed(board, Kernel::kReference);
   for (const std::int64_t batch : {1, 32, 256}) {
     const torch::Tensor beliefs = random_beliefs(fused, batch);
@@ -110,19 +109,19 @@ Json bench_tp_on_cpu() {
     const double tuned = best_seconds([&] { step(fused, beliefs); });
     const double plain = best_seconds([&] { step(composed, beliefs); });
     const bool asked = batch == 256;
-    rows.push_back(bench_row("sudoku, batch " + std::to_string(batch) + ": LibTorch operations / tuned",
-                             plain / tuned, "x", asked ? "at least 5" : "", plain / tuned >= kAskedSpeedup));
-    rows.push_back(bench_row("sudoku, batch " + std::to_string(batch) + ": tuned, boards a second",
-                             static_cast<double>(batch) / tuned, "/s"));
+    rows.push_back(row("sudoku, batch " + std::to_string(batch) + ": LibTorch operations / tuned",
+                       plain / tuned, "x", asked ? "at least 5" : "", plain / tuned >= kAskedSpeedup));
+    rows.push_back(row("sudoku, batch " + std::to_string(batch) + ": tuned, boards a second",
+                       static_cast<double>(batch) / tuned, "/s"));
   }
   {
     const torch::Tensor beliefs = random_beliefs(fused, 256);
     const auto size = static_cast<double>(beliefs.numel() * beliefs.element_size());
     const double tuned = static_cast<double>(peak_extra_bytes([&] { step(fused, beliefs); })) / size;
     const double plain = static_cast<double>(peak_extra_bytes([&] { step(composed, beliefs); })) / size;
-    rows.push_back(bench_row("sudoku, batch 256: peak extra memory / beliefs, tuned", tuned, "x", "at most 4",
-                             tuned <= kAskedMemory));
-    rows.push_back(bench_row("sudoku, batch 256: peak extra memory / beliefs, LibTorch", plain, "x"));
+    rows.push_back(row("sudoku, batch 256: peak extra memory / beliefs, tuned", tuned, "x", "at most 4",
+                       tuned <= kAskedMemory));
+    rows.push_back(row("sudoku, batch 256: peak extra memory / beliefs, LibTorch", plain, "x"));
   }
   // A batch of one is one thread's work; with more, LibTorch's small operations would wait for each other.
   const int threads = at::get_num_threads();
@@ -141,9 +140,8 @@ Json bench_tp_on_cpu() {
       if (!right) throw std::runtime_error("wrong factors for " + std::to_string(count) + " addends");
       seconds[1 - half] = best_seconds([&] { step(soft, beliefs); }, 0.2);
     }
-    rows.push_back(bench_row("addition, " + std::to_string(addends) + " addends: against half as many",
-                             seconds[1] / seconds[0], "x", "at most 4.5",
-                             seconds[1] / seconds[0] <= kAskedGrowth));
+    rows.push_back(row("addition, " + std::to_string(addends) + " addends: against half as many",
+                       seconds[1] / seconds[0], "x", "at most 4.5", seconds[1] / seconds[0] <= kAskedGrowth));
   }
   at::set_num_threads(threads);
   return {{"threads", threads}, {"rows", rows}};
@@ -171,7 +169,7 @@ double device_seconds(torch::Device device, int copies, const std::function<Tens
 // Each input read once, each output written once: beside a copy that moves as many bytes.
 Json bench_tp_on_cuda(torch::Device device) {
   Json rows = Json::array();
-  const SoftTp soft(bench_board(3, 3), Kernel::kFused);
+  const SoftTp soft(board_program(3, 3), Kernel::kFused);
   constexpr std::int64_t kBatch = 4096, kFamilies = 3;
   const torch::Tensor on_cpu = random_beliefs(soft, kBatch);
   const torch::Tensor beliefs = on_cpu.to(device), upstream = soft.leave_one_out(beliefs).clone();
@@ -194,9 +192,8 @@ Json bench_tp_on_cuda(torch::Device device) {
     const double seconds = device_seconds(device, copies, call),
                  copy = device_seconds(device, copies, [&](int n) { return Tensors{at(from, n).clone()}; });
     const std::string name = "sudoku, batch 4096: " + what;
-    rows.push_back(bench_row(name, seconds * 1e6, "us"));
-    rows.push_back(
-        bench_row(name + " / copy", seconds / copy, "x", asked ? "at most 2" : "", seconds / copy <= 2));
+    rows.push_back(row(name, seconds * 1e6, "us"));
+    rows.push_back(row(name + " / copy", seconds / copy, "x", asked ? "at most 2" : "", seconds / copy <= 2));
   };
   add("terms of the image", 1 + kFamilies, kCopies, true, [&](int n) {
     torch::NoGradGuard no_grad;
@@ -219,9 +216,8 @@ Json bench_tp_on_cuda(torch::Device device) {
 
 }  // namespace
 
-Json bench_tp(const BenchOptions& options) {
-  const torch::Device device = parse_device(options.device);
+Json measure_tp(torch::Device device) {
   return device.is_cuda() ? bench_tp_on_cuda(device) : bench_tp_on_cpu();
 }
 
-}  // namespace as2::cli
+}  // namespace as2::bench

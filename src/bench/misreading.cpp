@@ -7,7 +7,7 @@
 // what it does is measured on other boards of test digits.
 #include <algorithm>
 
-#include "cli/bench.h"
+#include "bench/bench.h"
 #include "datasets/mnist.h"
 #include "eval/board_solver.h"
 #include "eval/trained.h"
@@ -16,7 +16,7 @@
 #include "train/task.h"
 #include "vision/board_image.h"
 
-namespace as2::cli {
+namespace as2::bench {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -97,7 +97,7 @@ double chosen_threshold(const Corrections& of) {
 
 }  // namespace
 
-Json bench_misreading(const BenchOptions&) {
+Json measure_misreading(torch::Device) {
   const datasets::Mnist mnist = datasets::load_mnist();
   datasets::Digits held;
   const std::size_t first = mnist.train.size() - kHeldOut;
@@ -107,16 +107,16 @@ Json bench_misreading(const BenchOptions&) {
   eval::BoardSolver solver(eval::default_model("sudoku"), 3, /*with_reasoner=*/false);
   const Corrections choice = measure(solver, held, 2024), report = measure(solver, mnist.test, 4048);
   const double chosen = chosen_threshold(choice);
-  Json rows = {bench_row("threshold in use", eval::kMisreading, "nats", "the one chosen here",
-                         eval::kMisreading == chosen),
-               bench_row("  chosen on held-out training digits", chosen, "nats")};
+  Json rows = {
+      row("threshold in use", eval::kMisreading, "nats", "the one chosen here", eval::kMisreading == chosen),
+      row("  chosen on held-out training digits", chosen, "nats")};
   const auto add = [&](const std::string& where, const Mistakes& made) {
-    rows.push_back(bench_row("  true boards refused, " + where, 100 * made.refused, "%"));
-    rows.push_back(bench_row("  forged boards corrected, " + where, 100 * made.corrected, "%"));
+    rows.push_back(row("  true boards refused, " + where, 100 * made.refused, "%"));
+    rows.push_back(row("  forged boards corrected, " + where, 100 * made.corrected, "%"));
   };
   add("where it was chosen", mistakes(choice, eval::kMisreading));
   add("test digits, other boards", mistakes(report, eval::kMisreading));
   return {{"boards", kBoards}, {"rows", rows}};
 }
 
-}  // namespace as2::cli
+}  // namespace as2::bench

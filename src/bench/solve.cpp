@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "cli/bench.h"
+#include "bench/bench.h"
 #include "datasets/mnist.h"
 #include "eval/board_solver.h"
 #include "eval/trained.h"
@@ -13,7 +13,7 @@
 #include "sudoku/render.h"
 #include "vision/board_image.h"
 
-namespace as2::cli {
+namespace as2::bench {
 namespace {
 
 namespace fs = std::filesystem;
@@ -30,7 +30,7 @@ std::vector<sudoku::Board> puzzles() {
 
 }  // namespace
 
-Json bench_solve(const BenchOptions&) {
+Json measure_solve(torch::Device) {
   const fs::path weights = eval::default_model("sudoku");
   const datasets::Mnist mnist = datasets::load_mnist();
   const auto by_label = datasets::indices_by_label(mnist.test);
@@ -82,14 +82,14 @@ Json bench_solve(const BenchOptions&) {
   fs::remove(picture);
 
   Json rows = Json::array();
-  rows.push_back(bench_row("100 boards at once: boards a second", kBoards / total, "/s"));
-  rows.push_back(bench_row("  share of finding the cells", 100 * reading / total, "%"));
-  rows.push_back(bench_row("  share of perception", 100 * best.perception / total, "%"));
-  rows.push_back(bench_row("  share of reasoning", 100 * best.reasoning / total, "%"));
-  rows.push_back(bench_row("  share of decoding", 100 * best.decoding / total, "%"));
+  rows.push_back(row("100 boards at once: boards a second", kBoards / total, "/s"));
+  rows.push_back(row("  share of finding the cells", 100 * reading / total, "%"));
+  rows.push_back(row("  share of perception", 100 * best.perception / total, "%"));
+  rows.push_back(row("  share of reasoning", 100 * best.reasoning / total, "%"));
+  rows.push_back(row("  share of decoding", 100 * best.decoding / total, "%"));
   rows.push_back(
-      bench_row("one board, from process start to answer", first, "s", "under 1", first < kAskedSeconds));
+      row("one board, from process start to answer", first, "s", "under 1", first < kAskedSeconds));
   return {{"threads", at::get_num_threads()}, {"rows", rows}};
 }
 
-}  // namespace as2::cli
+}  // namespace as2::bench

@@ -1,0 +1,46 @@
+// What `as2 bench` measures: performance as ratios taken in one run; a result is checked before its time
+// counts.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "as2/constraint_program.h"
+
+namespace as2::bench {
+
+struct Subject {
+  const char* name;
+  const char* summary;
+  // Measures, and returns {"rows": [{"name", "value", "unit", "target", "ok"} …], …}. Soft T_P and training
+  // run on the device, the others on the CPU.
+  nlohmann::ordered_json (*measure)(torch::Device device);
+};
+
+// Everything there is to measure, in the order it is shown.
+const std::vector<Subject>& subjects();
+
+nlohmann::ordered_json measure_decode(torch::Device device);      // decode.cpp
+nlohmann::ordered_json measure_misreading(torch::Device device);  // misreading.cpp
+nlohmann::ordered_json measure_solve(torch::Device device);       // solve.cpp
+nlohmann::ordered_json measure_tp(torch::Device device);          // tp.cpp
+nlohmann::ordered_json measure_train(torch::Device device);       // train.cpp
+
+// One figure of a subject's table. `target` says in words what is asked for; empty: nothing is.
+nlohmann::ordered_json row(const std::string& name, double value, const std::string& unit,
+                           const std::string& target = "", bool ok = true);
+
+// What the compiler makes of a board whose boxes have this side, with its rows, columns and boxes as
+// families, as many of them as asked for; `boards` of them side by side, with more symbols than the side if
+// asked for. Built here, so that a measurement needs no grounder.
+compile::ConstraintProgram board_program(int box, int families, int boards = 1, int extra_symbols = 0);
+
+// Seconds of the fastest of many calls, the one the machine's other work disturbed least: warms up, then
+// repeats until `enough` seconds or 100 calls have passed.
+double best_seconds(const std::function<void()>& call, double enough = 0.5);
+
+}  // namespace as2::bench
