@@ -1,5 +1,7 @@
 #include "asp/gringo.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
@@ -152,6 +154,12 @@ void check_end(const ChildResult& result, const GroundOptions& options) {
   }
   const bool out_of_memory = result.err.find("bad_alloc") != std::string::npos || result.printed_too_much;
   if (out_of_memory) {
+    rlimit own{};
+    if (::getrlimit(RLIMIT_AS, &own) == 0 && own.rlim_cur < static_cast<rlim_t>(options.memory_limit_bytes)) {
+      throw EnvironmentError("gringo needs more memory than the " + std::to_string(own.rlim_cur >> 20) +
+                                 " MiB this process may have",
+                             {"raise the limit: ulimit -v unlimited"});
+    }
     throw InputError(
         "gringo needs more than " + std::to_string(options.memory_limit_bytes >> 20) + " MiB",
         {"the program may ground to too many rules or to infinitely many; raise the memory limit if not"});

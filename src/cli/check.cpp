@@ -141,6 +141,7 @@ std::optional<std::string> listed(const std::string& show, const ConstraintProgr
 
 int check(const CheckOptions& options) {
   const asp::GroundOptions ground_options = options.program->ground_options();
+  if (!options.save.empty()) refuse_to_overwrite(options.program->files, options.save);
   // With --save the program is read back from what will be saved: standard input can be read only once.
   const std::string saved =
       options.save.empty() ? "" : asp::save_compiled(options.program->files, ground_options);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <limits>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -24,6 +25,10 @@ namespace as2::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+// CLI11 reads `-1` into an unsigned number as the largest one.
+const CLI::Range kCounts(std::int64_t{0}, std::int64_t{1'000'000'000});
+const CLI::Range kSeeds(std::int64_t{0}, std::numeric_limits<std::int64_t>::max());
 
 // What every subverb has.
 struct Common {
@@ -135,7 +140,7 @@ Action declare_sudoku(CLI::App& command) {
   auto options = std::make_shared<Options>();
   options->declare(command);
   options->declare_out(command);
-  command.add_option("--count", options->count, "Puzzles to make")->capture_default_str();
+  command.add_option("--count", options->count, "Puzzles to make")->check(kCounts)->capture_default_str();
   auto* range = command.add_option("--clues", options->clues,
                                    "Clues per puzzle: a number or a range A-B; 36 if not given");
   command
@@ -145,6 +150,7 @@ Action declare_sudoku(CLI::App& command) {
       ->check(CLI::Range(1, 10000))
       ->excludes(range);
   command.add_option("--seed", options->generate.seed, "The same seed gives the same list on any machine")
+      ->check(kSeeds)
       ->capture_default_str();
   command.add_option("--box", options->generate.box, "Side of a box: 2, 3 or 4 (4x4, 9x9, 16x16)")
       ->check(CLI::Range(2, 4))
@@ -212,7 +218,7 @@ Action declare_render(CLI::App& command) {
   options->mnist.declare(command);
   command.add_option("boards", options->boards, "List of boards, one a line, plain or gzipped")->required();
   declare_split(command, options->split);
-  command.add_option("--seed", options->seed, "Which digit goes where")->capture_default_str();
+  command.add_option("--seed", options->seed, "Which digit goes where")->check(kSeeds)->capture_default_str();
   command.add_option("--out", options->out, "Folder for board-00000.png, … and labels.jsonl")->required();
   command.footer(
       "A 9x9 board is 252x252 gray pixels: one 28x28 MNIST digit a clue, blank cells black, no lines.\n"
@@ -246,9 +252,10 @@ Action declare_addition(CLI::App& command) {
   command.add_option("--n", options->addends, "Digits a tuple")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  command.add_option("--count", options->count, "Tuples to make")->capture_default_str();
+  command.add_option("--count", options->count, "Tuples to make")->check(kCounts)->capture_default_str();
   declare_split(command, options->split);
   command.add_option("--seed", options->seed, "The same seed gives the same list on any machine")
+      ->check(kSeeds)
       ->capture_default_str();
   command.footer(
       "A line is the MNIST indices, then the sum; each index occurs at most once a pass over the split.");

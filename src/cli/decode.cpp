@@ -8,6 +8,7 @@
 #include "as2/decoder.h"
 #include "cli/beliefs.h"
 #include "cli/program_options.h"
+#include "cli/validators.h"
 #include "cli/verbs.h"
 #include "files.h"
 
@@ -368,7 +369,7 @@ Action declare_decode(CLI::App& command) {
   command
       .add_option("--time-budget", arguments->time_budget,
                   "map: stop after this many seconds a document; 0: never")
-      ->check(CLI::NonNegativeNumber);
+      ->check(number_between(0, 1e9));
   command.add_option("--threads", arguments->threads, "0: all cores")->check(CLI::NonNegativeNumber);
   command.add_flag("--json", arguments->json, "One JSON document an input document, one a line");
   command.footer(

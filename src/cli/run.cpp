@@ -1,5 +1,6 @@
 #include "cli/run.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -20,6 +21,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Loading LibTorch with less address space than it maps fails halfway, or never ends: OpenBLAS asks again and
+// again for the memory it did not get.
+void require_room_for_libtorch() {
+  constexpr rlim_t kLeast = rlim_t{2} << 30;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= kLeast)
+    return;
+  throw EnvironmentError(
+      "not enough memory: LibTorch needs 2048 MiB of addresses, and this process may have " +
+          std::to_string(limit.rlim_cur >> 20),
+      {"raise the limit: ulimit -v unlimited"});
+}
+
 // The tensor program stands beside this one in a build tree, under libexec/as2 in an installed one.
 int hand_to_tensor_program(char** argv) {
   // Threads that wait by spinning take each other's cores where others are busy too: five times the work.
@@ -32,6 +46,7 @@ int hand_to_tensor_program(char** argv) {
   const fs::path here = fs::read_symlink("/proc/self/exe", ignored).parent_path();
   for (const fs::path& candidate : {here / "as2-tensor", here / "../libexec/as2/as2-tensor"}) {
     if (fs::exists(candidate, ignored)) {
+      require_room_for_libtorch();
       execv(candidate.c_str(), argv);
       throw EnvironmentError({candidate.string()}, std::string("cannot be started: ") + std::strerror(errno),
                              {"build or install AS2 again"});

@@ -10,8 +10,10 @@
 
 #include "as2/error.h"
 #include "cli/board_text.h"
+#include "cli/validators.h"
 #include "cli/verbs.h"
 #include "eval/trained.h"
+#include "files.h"
 #include "formats/image.h"
 
 namespace as2::cli {
@@ -56,7 +58,8 @@ fs::path drawn_path(const std::string& image, const Arguments& arguments) {
   return fs::path(arguments.out) / fs::path(image).filename().replace_extension(".png");
 }
 
-// Several images whose answers would have the same name, found before the work.
+// Several images whose answers would have the same name, or one that would replace an image: found before the
+// work.
 void check_names(const Arguments& arguments) {
   if (arguments.out.empty() && arguments.debug_dir.empty()) return;
   std::set<std::string> names;
@@ -64,6 +67,7 @@ void check_names(const Arguments& arguments) {
     if (!names.insert(fs::path(image).stem().string()).second)
       throw UsageError("two images are named " + fs::path(image).stem().string() +
                        ": their pictures would overwrite one another; solve them one at a time");
+    if (!arguments.out.empty()) refuse_to_overwrite(arguments.images, drawn_path(image, arguments).string());
   }
 }
 
@@ -193,7 +197,7 @@ Action declare_solve(CLI::App& command) {
   command.add_option("--model", arguments->model,
                      "Weights (.safetensors, with the card beside it); default: the shipped ones");
   command.add_option("--threshold", arguments->threshold, "Lists digits read with less confidence than this")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(number_between(0, 1))
       ->capture_default_str();
   command.add_option("--box", arguments->box, "Side of a box: 3 for 9x9 boards, 2 for 4x4")
       ->check(CLI::Range(2, 3))

@@ -14,8 +14,10 @@
 #include "cli/device.h"
 #include "cli/interrupt.h"
 #include "cli/local_workers.h"
+#include "cli/validators.h"
 #include "cli/verbs.h"
 #include "files.h"
+#include "train/folder_lock.h"
 #include "train/trainer.h"
 
 namespace as2::cli {
@@ -193,6 +195,7 @@ struct Prepared {
   nn::ModelOptions model;
   std::unique_ptr<const train::Task> task;
   fs::path folder;
+  std::unique_ptr<train::FolderLock> lock;  // of the process that writes
 };
 
 // `resumed`: the configuration of the run to go on with, where there is one.
@@ -208,6 +211,7 @@ Prepared prepare(const TrainArguments& a, const std::string& resumed, const Repo
           : fs::path("runs") / (config.task + "-" + config.preset + "-" + std::to_string(config.seed));
   if (writes) {
     require_folder(prepared.folder);
+    prepared.lock = std::make_unique<train::FolderLock>(prepared.folder);
     if (resumed.empty()) refuse_to_replace(prepared.folder);
   }
   train::TaskOptions task_options;
@@ -355,10 +359,11 @@ Action declare_train(CLI::App& command) {
       .add_option("--resume", a->resume,
                   "goes on with the run in this folder; --epochs, --set and the like change its settings")
       ->excludes("--seeds", "--out");
-  command.add_option("--time-budget", a->time_budget, "seconds to train; the learning rate follows the time");
+  command.add_option("--time-budget", a->time_budget, "seconds to train; the learning rate follows the time")
+      ->check(number_between(0, 1e9));
   command.add_option("--epochs", a->epochs, "train.epochs");
   command.add_option("--batch", a->batch, "train.batch");
-  command.add_option("--lr", a->rate, "train.rate");
+  command.add_option("--lr", a->rate, "train.rate")->check(number_between(0, 1e6));
   command.add_option("--start", a->start, "a model file whose weights to start from")->excludes("--resume");
   command.add_option("--perception", a->perception, "a model file whose perception to start from")
       ->excludes("--resume");

@@ -5,6 +5,7 @@
 #include "as2/verifier.h"
 #include "cli/beliefs.h"
 #include "cli/program_options.h"
+#include "cli/validators.h"
 #include "cli/verbs.h"
 
 namespace as2::cli {
@@ -117,7 +118,7 @@ Action declare_verify(CLI::App& command) {
       ->type_name("FILE");
   command.add_option("--time-limit", arguments->time_limit, "Seconds clingo may take")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(number_between(0.001, 1e9));
   command.add_flag("--json", arguments->json, "One JSON document an assignment, one a line");
   command.footer("Valid or not, both are answers: exit 0. `valid` in the document says which.");
   return [arguments] { return verify_assignments(*arguments); };

@@ -95,6 +95,11 @@ Trainer::Trainer(const Config& config, const nn::ModelOptions& model, const Task
   if (!model_->perception.is_empty()) options.picture_rows = perception_learns ? options.batch : perceived;
   batches_ = std::make_unique<Batches>(task.instances(Part::kTrain, config_.data.train),
                                        task.pool(Part::kTrain), task.pictures(), options, device_);
+  if (options.batch > batches_->size()) {
+    throw InputError("train.batch = " + std::to_string(options.batch) + ", but an epoch has only " +
+                         std::to_string(batches_->size()) + " examples",
+                     {"set at most as many, or raise data.train"});
+  }
   forward_.evidence_gradient = config_.train.evidence_gradient;
   forward_.perceived_rows = batches_->own(perceived);
   options.rank = 0;
@@ -235,6 +240,7 @@ TrainResult Trainer::run() {
   if (workers_.writes()) {
     std::filesystem::create_directories(folder_);
     write_file(folder_ / "config.toml", config_.resolved);
+    if (step_ == 0) save_state();  // from now on the run can be resumed, whatever happens to it
   }
   const TrainConfig& train = config_.train;
   const bool timed = train.time_budget > 0;

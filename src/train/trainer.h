@@ -81,11 +81,12 @@ class Trainer {
   void write_record();
   NamedTensors state() const;  // all that the next step depends on, sharing storage
   void save_state() const;
+  void take_place(const nlohmann::json& place);
   std::string read_state();  // the tensors in place, and where the run stood as JSON
   void save_model(const nlohmann::json& validation);
   void calibrate();
   nlohmann::json scores(bool perceived);
-  void draw() const;
+  void draw(const std::vector<nlohmann::json>& records) const;
 
   Config config_;
   const Task& task_;

@@ -1,6 +1,7 @@
 // What a run writes to its folder, and reads from it when it goes on.
 #include <algorithm>
-#include <fstream>
+#include <cmath>
+#include <sstream>
 
 #include "as2/error.h"
 #include "files.h"
@@ -12,14 +13,34 @@ namespace {
 
 using nlohmann::json;
 
+// What was written at each validation, one JSON object per line; nothing where there is no file yet.
 std::vector<json> read_records(const std::filesystem::path& path) {
   std::vector<json> records;
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
+  if (!std::filesystem::exists(path)) return records;
+  std::istringstream lines(read_file(path));
+  int number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
     json record = json::parse(line, nullptr, false);
-    if (record.is_object()) records.push_back(std::move(record));
+    if (!record.is_object() || !record.value("step", json()).is_number()) {
+      throw InputError({path.string(), number}, "the line is damaged: expected what a validation wrote",
+                       {"remove the line; the others are kept"});
+    }
+    records.push_back(std::move(record));
   }
   return records;
+}
+
+// A number of a record; not a number where it has none of that name, which curves leave out.
+double number_in(const json& record, const std::string& name) {
+  const auto found = record.is_object() ? record.find(name) : record.end();
+  return found != record.end() && found->is_number() ? found->get<double>() : std::nan("");
+}
+
+void write_records(const std::filesystem::path& path, const std::vector<json>& records) {
+  write_file(path, [&](std::ostream& out) {
+    for (const json& record : records) out << record.dump() << '\n';
+  });
 }
 
 }  // namespace
@@ -59,8 +80,10 @@ void Trainer::write_record() {
     line["best"] = true;
     save_model(validation);
   }
-  std::ofstream(folder_ / "metrics.jsonl", std::ios::app) << line.dump() << '\n';
-  draw();
+  std::vector<json> records = read_records(folder_ / "metrics.jsonl");
+  records.push_back(line);
+  write_records(folder_ / "metrics.jsonl", records);
+  draw(records);
   if (hooks_.on_record) hooks_.on_record(line);
 }
 
@@ -132,6 +155,15 @@ void Trainer::save_state() const {
 
 void Trainer::resume() {
   const json place = json::parse(workers_.broadcast(workers_.writes() ? read_state() : ""));
+  try {
+    take_place(place);
+  } catch (const json::exception& error) {
+    throw InputError({(folder_ / "state.safetensors").string()},
+                     std::string("not the state of a training run: ") + error.what());
+  }
+}
+
+void Trainer::take_place(const json& place) {
   epoch_ = place["epoch"];
   index_ = place["index"];
   step_ = place["step"];
@@ -150,7 +182,7 @@ std::string Trainer::read_state() {
   const json place =
       json::parse(file.metadata.count("place") ? file.metadata.at("place") : "", nullptr, false);
   if (!place.is_object()) throw InputError({path.string()}, "not the state of a training run");
-  if (place["program"] != task_.program().hash) {
+  if (place.value("program", json()) != task_.program().hash) {
     throw InputError({path.string()}, "was trained on another program",
                      {"compile the program it was started with"});
   }
@@ -165,34 +197,38 @@ std::string Trainer::read_state() {
     target.copy_(nn::unpack(*saved).view(tensor.sizes()));
   }
   // What was written after the state was saved happens again.
-  std::string kept;
-  for (const json& record : read_records(folder_ / "metrics.jsonl")) {
-    if (record["step"] <= place["step"]) kept += record.dump() + '\n';
-  }
-  write_file(folder_ / "metrics.jsonl", kept);
+  std::vector<json> records = read_records(folder_ / "metrics.jsonl");
+  const double step = number_in(place, "step");
+  records.erase(std::remove_if(records.begin(), records.end(),
+                               [&](const json& record) { return number_in(record, "step") > step; }),
+                records.end());
+  write_records(folder_ / "metrics.jsonl", records);
   return place.dump();
 }
 
-void Trainer::draw() const {
+void Trainer::draw(const std::vector<json>& records) const {
   Panel losses{"loss", "step", {{"loss", {}}}, true}, scores{"validation", "step", {}, false};
   Panel rate{"learning rate", "step", {{"", {}}}, false};
   for (const std::string& name : objective_->names()) losses.series.push_back({name, {}});
-  for (const json& record : read_records(folder_ / "metrics.jsonl")) {
-    const double step = record["step"];
-    losses.series[0].points.emplace_back(step, record["loss"]);
+  for (const json& record : records) {
+    const double step = number_in(record, "step");
+    losses.series[0].points.emplace_back(step, number_in(record, "loss"));
     for (std::size_t term = 1; term < losses.series.size(); ++term) {
-      losses.series[term].points.emplace_back(step, record["terms"].value(losses.series[term].name, 0.0));
+      losses.series[term].points.emplace_back(
+          step, number_in(record.value("terms", json()), losses.series[term].name));
     }
-    rate.series[0].points.emplace_back(step, record["learning_rate"]);
+    rate.series[0].points.emplace_back(step, number_in(record, "learning_rate"));
     for (const char* part : {"given", "perceived"}) {
-      if (!record["validation"].contains(part)) continue;
+      const json validation = record.value("validation", json());
+      const json figures = validation.is_object() ? validation.value(part, json()) : json();
       for (const char* measure : {"exact", "cell"}) {
-        if (!record["validation"][part].contains(measure)) continue;
+        const double value = number_in(figures, measure);
+        if (std::isnan(value)) continue;
         const std::string name = std::string(part) + " " + measure;
         auto series = std::find_if(scores.series.begin(), scores.series.end(),
                                    [&](const Series& s) { return s.name == name; });
         if (series == scores.series.end()) series = scores.series.insert(series, {name, {}});
-        series->points.emplace_back(step, record["validation"][part][measure]);
+        series->points.emplace_back(step, value);
       }
     }
   }

@@ -28,7 +28,7 @@ std::string error_with(const GroundOptions& options, const std::string& text = "
   return "";
 }
 
-std::string error_with_script(const std::string& body, double seconds = 20) {
+std::string error_with_script(const std::string& body, double seconds = 600) {
   const test::TemporaryFolder folder;
   GroundOptions options;
   options.gringo = folder.put_program("gringo", body);

@@ -252,7 +252,7 @@ TEST(Examples, AreGroundedOrRefusedWithAPlace) {
   int grounded = 0;
   int refused = 0;
   GroundOptions options;
-  options.time_limit_seconds = 20;
+  options.time_limit_seconds = 600;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     if (entry.path().extension() != ".lp") continue;
     try {

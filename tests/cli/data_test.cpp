@@ -56,6 +56,9 @@ TEST(DataVerb, MistakesHaveTheirExitCodes) {
   EXPECT_EQ(as2(folder, "").exit_code, 2);
   EXPECT_EQ(as2(folder, "sudoku --clues many").exit_code, 2);
   EXPECT_EQ(as2(folder, "sudoku --box 5").exit_code, 2);
+  EXPECT_EQ(as2(folder, "sudoku --count -1").exit_code, 2);
+  EXPECT_EQ(as2(folder, "sudoku --count 1 --seed -1").exit_code, 2);
+  EXPECT_EQ(as2(folder, "addition --split test --count -1").exit_code, 2);
   EXPECT_EQ(as2(folder, "sudoku --count 1 --json").exit_code, 2);
   EXPECT_EQ(as2(folder, "sudoku --clues 3-9").exit_code, 1);
   EXPECT_EQ(as2(folder, "sudoku --count 1 --out /nonexistent/x").exit_code, 1);

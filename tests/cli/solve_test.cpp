@@ -248,6 +248,7 @@ TEST_F(SolveVerb, SmallBoards) {
 TEST_F(SolveVerb, MistakesInUse) {
   EXPECT_EQ(run("").exit_code, 2);
   EXPECT_EQ(run("a.png --threshold 2").exit_code, 2);
+  EXPECT_EQ(run("a.png --threshold nan").exit_code, 2);
   EXPECT_EQ(run("x/a.png y/a.png --out folder").exit_code, 2);
   const Finished none = run("a.png --model none.safetensors");
   EXPECT_EQ(none.exit_code, 1);

@@ -25,7 +25,7 @@ bool has_script(const fs::path& path) {
 // "compiles", or the reason of the refusal.
 std::string outcome(const std::vector<std::string>& files) {
   asp::GroundOptions options;
-  options.time_limit_seconds = 60;
+  options.time_limit_seconds = 600;
   try {
     compile_files(files, options);
     return "compiles";

@@ -109,6 +109,7 @@ TEST_F(DecodeVerb, RefusesWithTheRightExitCode) {
   EXPECT_EQ(run("pair.lp").exit_code, 2);
   EXPECT_EQ(run("pair.lp --beliefs beliefs.json --method best").exit_code, 2);
   EXPECT_EQ(run("pair.lp --beliefs beliefs.json --pin nonsense").exit_code, 2);
+  EXPECT_EQ(run("pair.lp --beliefs beliefs.json --time-budget nan").exit_code, 2);
   EXPECT_EQ(run("pair.lp --beliefs missing.json").exit_code, 1);
   const testing::Finished unknown = run("pair.lp --beliefs beliefs.json --pin 'cell(7,_)=1'");
   EXPECT_EQ(unknown.exit_code, 1);

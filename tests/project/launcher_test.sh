@@ -40,7 +40,7 @@ echo "cmake \$* in \$PWD" >>"$log"
 case "\$*" in
   *--build*)
     if [ -e "$work/busy" ]; then echo "two builds at once" >>"$log"; fi
-    touch "$work/busy"; sleep 0.2; rm "$work/busy"
+    touch "$work/busy"; while [ -e "$work/slow" ]; do sleep 0.05; done; sleep 0.2; rm "$work/busy"
     if [ -e "$work/broken" ]; then echo "a.cpp:1: error: broken"; exit 1; fi
     mkdir -p build/release/bin
     printf '#!/bin/sh\necho "program \$*"\n' >build/release/bin/as2
@@ -135,6 +135,21 @@ launch a >/dev/null 2>&1
 wait
 expect_no_log 'two builds at once' "two at once"
 [ "$(grep -c 'cmake --build' "$log")" = 1 ] || fail "two at once: built $(grep -c 'cmake --build' "$log") times"
+
+# A launcher that is killed leaves its build running; the next one waits for it.
+new_project "$1"
+touch "$work/slow"
+PATH=$work/bin "$work/project/as2" a >/dev/null 2>&1 &
+killed=$!
+until [ -e "$work/busy" ]; do sleep 0.05; done
+kill -9 "$killed"
+wait "$killed" 2>/dev/null || true
+launch a >/dev/null 2>&1 &
+waiting=$!
+sleep 0.5  # enough to go wrong; on a busy machine the fault is missed, never invented
+rm "$work/slow"
+wait "$waiting" || fail "after a killed launcher: exit $?"
+expect_no_log 'two builds at once' "after a killed launcher"
 
 # Not root: sudo. No sudo: stops with the list.
 new_project "$1"

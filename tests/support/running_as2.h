@@ -55,7 +55,7 @@ class RunningAs2 {
   RunningAs2(const RunningAs2&) = delete;
   RunningAs2& operator=(const RunningAs2&) = delete;
 
-  // Reads until `text` has been said; false where the program ends or a minute passes before.
+  // Reads until `text` has been said; false where the program ends or ten minutes pass before.
   bool wait_for(const std::string& text) {
     while (err_.find(text) == std::string::npos) {
       if (!read_more()) return false;
@@ -82,7 +82,7 @@ class RunningAs2 {
  private:
   bool read_more() {
     pollfd waiting{from_, POLLIN, 0};
-    if (poll(&waiting, 1, 60000) <= 0) return false;
+    if (poll(&waiting, 1, 600000) <= 0) return false;
     char bytes[4096];
     const ssize_t count = read(from_, bytes, sizeof bytes);
     if (count <= 0) return false;  // a terminal whose program has ended gives an error

@@ -1,4 +1,5 @@
-// Whole runs on MNIST, on two cores: what the presets for the CPU reach, and in how long.
+// Whole runs on MNIST: what the presets for the CPU reach in their own number of steps. How long that takes
+// is printed and not tested: it is the machine's.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -52,18 +53,16 @@ nlohmann::json trained(const std::string& task_name, const std::string& preset,
 
 TEST(Slow, PerceptionReadsDigits) {
   if (!has_mnist()) GTEST_SKIP() << "no MNIST here; as2 data mnist fetches it";
-  const nlohmann::json figures = trained("digits", "quick", {"train.time_budget=100"}, 10000);
+  const nlohmann::json figures = trained("digits", "quick", {}, 10000);
   EXPECT_GE(figures["digit_accuracy"].get<double>(), 0.985);
   EXPECT_LT(figures["calibration_error"].get<double>(), 0.01);
-  EXPECT_LT(figures["seconds"].get<double>(), 120);
 }
 
 TEST(Slow, SumsAloneTeachTheDigits) {
   if (!has_mnist()) GTEST_SKIP() << "no MNIST here; as2 data mnist fetches it";
-  const nlohmann::json figures = trained("addition", "one-epoch", {"train.time_budget=120"}, 5000);
+  const nlohmann::json figures = trained("addition", "one-epoch", {}, 5000);
   EXPECT_EQ(figures["supervision"], "sum");
   EXPECT_GT(figures["sum_accuracy"].get<double>(), 0.90);
-  EXPECT_LT(figures["seconds"].get<double>(), 180);
 }
 
 }  // namespace

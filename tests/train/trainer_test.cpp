@@ -34,7 +34,6 @@ TEST(Trainer, SolvesSmallSudokuFromScratch) {
   TinyRun run({}, folder.path());
   const TrainResult result = run.trainer->run();
   EXPECT_GE(result.score, 0.99);
-  EXPECT_LT(result.seconds, 120);
   std::cout << "score " << result.score << " after " << result.seconds << " s, " << result.steps
             << " steps\n";
   for (const char* file : {"config.toml", "metrics.jsonl", "curves.svg", "state.safetensors",

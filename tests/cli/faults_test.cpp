@@ -1,0 +1,52 @@
+// A disk that fails, and a process that is killed, at every single write, fsync and rename of a file: what
+// was there before is still there whole, or the new one is, and nothing is half-written.
+#include "cli/faults.h"
+
+namespace as2::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class OneFile : public Faults {
+ protected:
+  // `arguments` write one file, `name`, below `out`, over an old one.
+  void expect_old_or_new(const std::string& arguments, const std::string& name) {
+    const Files before = {{name, "what was here before\n"}};
+    fill_out(before);
+    const std::vector<Fault> faults = faults_of(arguments);
+    const std::string whole = files_in(folder_ / "out")[name];
+    ASSERT_NE(whole, before.at(name));
+    for (const Fault& fault : faults) {
+      SCOPED_TRACE(arguments + " with " + fault.text());
+      fill_out(before);
+      const Finished finished = run(arguments, fault.text());
+      Files after = files_in(folder_ / "out");
+      const std::string bytes = after[name];
+      EXPECT_TRUE(bytes == before.at(name) || bytes == whole);
+      if (fault.kill) continue;  // a temporary file may stay behind
+      EXPECT_EQ(after.size(), 1u);
+      // Only that the new name is on the disk may be in doubt: all else is said.
+      const bool last_sync = fault.call == "fsync" && bytes == whole;
+      EXPECT_EQ(finished.exit_code, last_sync ? 0 : 4) << finished.err;
+      if (!last_sync) EXPECT_THAT(finished.err, HasSubstr("cannot be written: No space left on device"));
+    }
+  }
+};
+
+TEST_F(OneFile, ACompiledProgram) {
+  folder_.put("p.lp", "{a(X,1..2)} = 1 :- X=1..3. :- a(1,V), a(2,V).");
+  expect_old_or_new("check p.lp --save out/p.as2c", "p.as2c");
+}
+
+TEST_F(OneFile, AListOfBoards) {
+  expect_old_or_new("data sudoku --count 600 --box 2 --clues 6-10 --threads 1 --out out/list", "list");
+}
+
+TEST_F(OneFile, ASolvedPicture) {
+  const std::string picture = std::string(AS2_SOURCE_DIR) + "/examples/board.png";
+  if (run_as2(folder_.str(), "solve --help").exit_code != 0) GTEST_SKIP() << "no LibTorch in this build";
+  expect_old_or_new("solve '" + picture + "' --out out/solved.png", "solved.png");
+}
+
+}  // namespace
+}  // namespace as2::testing

@@ -1,0 +1,40 @@
+// A training run, disturbed at every single write, fsync and rename.
+#include "cli/faults.h"
+
+namespace as2::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A run is several files that have to agree. After each fault it is resumed, or begun again where it had not
+// begun, and ends as an undisturbed one.
+TEST_F(Faults, ATrainingRun) {
+  const std::string train =
+      "train sudoku --preset tiny --epochs 1 --batch 16 --set data.train=32 --set data.validation=8 "
+      "--set train.stop_at=2 --set train.validate_seconds=1000 --set model.reasoner.width=16 "
+      "--set model.reasoner.passes=3 --device cpu --quiet";
+  fill_out({});
+  const std::vector<Fault> faults = faults_of(train + " --out out/run");
+  const Files whole = files_in(folder_ / "out/run");
+  ASSERT_EQ(whole.count("model.safetensors"), 1u);
+  for (const Fault& fault : faults) {
+    SCOPED_TRACE(fault.text());
+    fill_out({});
+    const Finished finished = run(train + " --out out/run", fault.text());
+    if (!fault.kill) EXPECT_THAT(finished.exit_code, ::testing::AnyOf(0, 4)) << finished.err;
+    for (const auto& [name, bytes] : files_in(folder_ / "out")) {
+      if (is_temporary(name)) EXPECT_TRUE(fault.kill) << name;
+    }
+    const bool begun = fs::exists(folder_ / "out/run/state.safetensors");
+    const Finished again =
+        run_as2(folder_.str(), begun ? "train --resume out/run --quiet" : train + " --out out/run");
+    ASSERT_EQ(again.exit_code, 0) << again.err;
+    const Files after = files_in(folder_ / "out/run");
+    for (const char* name : {"model.safetensors", "state.safetensors", "metrics.jsonl", "config.toml"})
+      EXPECT_EQ(after.count(name), 1u) << name;
+    EXPECT_EQ(after.at("model.safetensors"), whole.at("model.safetensors"));
+  }
+}
+
+}  // namespace
+}  // namespace as2::testing

@@ -1,0 +1,135 @@
+#!/bin/sh
+# Every verb on a full disk and with little memory: exit code 4 with a message, never a cut document with exit
+# code 0, a crash, or a file half-written. Usage: limits_test.sh SOURCE BUILD
+set -u
+source=$1
+as2=$2/bin/as2
+tensors=$2/bin/as2-tensor
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+failures=0
+
+fail() {
+  echo "FAILED: $*"
+  failures=$((failures + 1))
+}
+
+cat >p.lp <<'END'
+{a(X,1..3)} = 1 :- X=1..3.
+:- a(1,V), a(2,V).
+END
+echo '{}' >b.json
+"$as2" decode p.lp --beliefs b.json --json >answer.json || fail "decode: exit $?"
+picture=$source/examples/board.png
+small="sudoku --preset tiny --epochs 1 --batch 16 --set data.train=32 --set data.validation=8
+  --set train.stop_at=2 --set model.reasoner.width=16 --set model.reasoner.passes=2 --device cpu --quiet"
+
+# promised CODE COMMAND…: the exit code, and for 4 a message; no crash of any kind.
+promised() {
+  expected=$1
+  shift
+  "$@" 2>err
+  code=$?
+  [ "$code" = "$expected" ] || fail "$*: exit $code, expected $expected: $(head -c 400 err)"
+  [ "$expected" != 4 ] || grep -q 'error: ' err || fail "$*: says nothing"
+  ! grep -q 'internal error' err || fail "$*: $(cat err)"
+}
+
+# --- A full disk: standard output.
+full() { promised 4 "$@" >/dev/full; }
+full "$as2" --help
+full "$as2" --version
+full "$as2" check p.lp
+full "$as2" check p.lp --json
+full "$as2" check p.lp --show=passes
+full "$as2" decode p.lp --beliefs b.json
+full "$as2" decode p.lp --beliefs b.json --json
+full "$as2" verify p.lp --assignment answer.json
+full "$as2" verify p.lp --assignment answer.json --json
+full "$as2" data sudoku --count 2 --box 2 --clues 6
+if [ -x "$tensors" ]; then
+  full "$as2" tp p.lp --beliefs b.json
+  full "$as2" tp p.lp --beliefs b.json --json
+  full "$as2" solve "$picture"
+  full "$as2" solve "$picture" --json
+  # shellcheck disable=SC2086 # $small is a list of words
+  full "$as2" train $small --out run --json
+fi
+
+# --- A full disk: files. /dev/full stays what it is.
+promised 4 "$as2" check p.lp --save /dev/full >/dev/null
+promised 4 "$as2" data sudoku --count 2 --box 2 --clues 6 --out /dev/full
+[ ! -x "$tensors" ] || promised 4 "$as2" solve "$picture" --out /dev/full >/dev/null
+[ -c /dev/full ] || fail "/dev/full was replaced"
+
+# --- What is no regular file is written through; a link keeps pointing.
+"$as2" data sudoku --count 2 --box 2 --clues 6 --quiet >expected
+"$as2" data sudoku --count 2 --box 2 --clues 6 --quiet --out /dev/stdout >got
+cmp expected got || fail "--out /dev/stdout"
+{ echo first; "$as2" data sudoku --count 2 --box 2 --clues 6 --quiet --out /dev/stdout; } >got
+{ echo first; cat expected; } | cmp - got || fail "--out /dev/stdout replaces what stood there"
+"$as2" data sudoku --count 2 --box 2 --clues 6 --quiet --out /dev/stdout | cmp expected - || fail "--out to a pipe"
+mkfifo pipe
+cat pipe >got &
+"$as2" data sudoku --count 2 --box 2 --clues 6 --quiet --out pipe || fail "--out to a FIFO: exit $?"
+wait
+cmp expected got || fail "--out to a FIFO"
+[ -p pipe ] || fail "the FIFO was replaced"
+mkdir folder
+echo old >folder/target
+ln -s folder/target link
+"$as2" data sudoku --count 2 --box 2 --clues 6 --quiet --out link || fail "--out to a link: exit $?"
+[ -L link ] || fail "the link was replaced"
+cmp expected folder/target || fail "the file behind the link is old"
+
+# --- An output never replaces its input.
+cp p.lp copy.lp
+ln -s copy.lp also.lp
+promised 1 "$as2" check copy.lp --save copy.lp >/dev/null
+promised 1 "$as2" check copy.lp --save also.lp >/dev/null
+cmp p.lp copy.lp || fail "check --save replaced its input"
+if [ -x "$tensors" ]; then
+  cp "$picture" board.png
+  promised 1 "$as2" solve board.png --out board.png >/dev/null
+  promised 1 "$as2" solve board.png --out . >/dev/null
+  cmp "$picture" board.png || fail "solve --out replaced its input"
+fi
+
+# --- Little memory: from too little to start up to enough, every verb ends with 0 or 4. A sanitizer needs
+# terabytes of addresses, so there is nothing to see under one.
+if ! grep -q 'AS2_SANITIZE:BOOL=ON' "$2/CMakeCache.txt"; then
+  echo '{a(1..40000)}.' >large.lp
+  little() {
+    (
+      ulimit -v "$1" || exit 0
+      shift
+      timeout 900 "$@" >/dev/null 2>err
+      code=$?
+      case $code in
+        0) ;;
+        4) grep -q 'error: ' err || { echo "no message"; exit 1; } ;;
+        127) grep -q 'error while loading shared libraries' err && exit 0; exit 1 ;;
+        *) exit 1 ;;
+      esac
+    ) || fail "with $1 KiB: $*: exit $?: $(head -c 300 err)"
+  }
+  for kib in 20000 40000 80000 160000; do
+    little $kib "$as2" check large.lp
+    little $kib "$as2" check large.lp --save saved.as2c
+    little $kib "$as2" decode large.lp --beliefs b.json --json
+    little $kib "$as2" verify p.lp --assignment answer.json
+    little $kib "$as2" data sudoku --count 20000 --box 2 --clues 6-10
+  done
+  if [ -x "$tensors" ]; then
+    # Below what loading LibTorch takes nothing is tried: it would not end.
+    for kib in 100000 600000 4000000; do
+      little $kib "$as2" tp p.lp --beliefs b.json
+      little $kib "$as2" solve "$picture"
+      # shellcheck disable=SC2086
+      little $kib "$as2" train $small --out "little-$kib"
+    done
+  fi
+fi
+
+[ "$failures" = 0 ]
