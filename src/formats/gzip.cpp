@@ -1,31 +1,15 @@
 #include "formats/gzip.h"
 
 #include <array>
-#include <cstdint>
 #include <cstdlib>
 #include <memory>
 
 #include "as2/error.h"
 #include "files.h"
-#include "stb_image.h"
+#include "formats/stb.h"
 
 namespace as2::formats {
 namespace {
-
-std::uint32_t crc32(const std::string& bytes) {
-  static const auto table = [] {
-    std::array<std::uint32_t, 256> made{};
-    for (std::uint32_t n = 0; n < 256; ++n) {
-      std::uint32_t c = n;
-      for (int bit = 0; bit < 8; ++bit) c = (c & 1) ? 0xedb88320u ^ (c >> 1) : c >> 1;
-      made[n] = c;
-    }
-    return made;
-  }();
-  std::uint32_t crc = ~0u;
-  for (const char byte : bytes) crc = table[(crc ^ static_cast<unsigned char>(byte)) & 0xff] ^ (crc >> 8);
-  return ~crc;
-}
 
 std::uint32_t little_endian(const std::string& bytes, std::size_t at) {
   std::uint32_t value = 0;
@@ -50,9 +34,29 @@ std::size_t gzip_header_length(const std::string& bytes) {
 
 }  // namespace
 
+std::uint32_t crc32(std::string_view bytes) {
+  static const auto table = [] {
+    std::array<std::uint32_t, 256> made{};
+    for (std::uint32_t n = 0; n < 256; ++n) {
+      std::uint32_t c = n;
+      for (int bit = 0; bit < 8; ++bit) c = (c & 1) ? 0xedb88320u ^ (c >> 1) : c >> 1;
+      made[n] = c;
+    }
+    return made;
+  }();
+  std::uint32_t crc = ~0u;
+  for (const char byte : bytes) crc = table[(crc ^ static_cast<unsigned char>(byte)) & 0xff] ^ (crc >> 8);
+  return ~crc;
+}
+
 std::string unpack_gzip(const std::string& bytes, const std::string& name) {
   const std::size_t header = gzip_header_length(bytes);
   if (header == 0) throw InputError({name}, "not a whole gzip file");
+  if (bytes.size() > (std::size_t{1} << 30)) throw InputError({name}, "a gzip file of more than 1 GiB");
+  const std::uint32_t expected_crc = little_endian(bytes, bytes.size() - 8);
+  const std::uint32_t expected_length = little_endian(bytes, bytes.size() - 4);
+  // Twice, for a buffer that grows by doubling.
+  const StbLimit limit(2 * std::size_t{expected_length} + (std::size_t{1} << 16));
   int length = 0;
   // The trailer goes in as well: stb looks a few bits ahead and refuses short streams otherwise.
   const std::unique_ptr<char, void (*)(void*)> unpacked(
@@ -61,8 +65,6 @@ std::string unpack_gzip(const std::string& bytes, const std::string& name) {
       std::free);
   if (!unpacked) throw InputError({name}, "the gzip stream is broken or cut off", {"fetch the file again"});
   const std::string result(unpacked.get(), static_cast<std::size_t>(length));
-  const std::uint32_t expected_crc = little_endian(bytes, bytes.size() - 8);
-  const std::uint32_t expected_length = little_endian(bytes, bytes.size() - 4);
   if (result.size() != expected_length || crc32(result) != expected_crc) {
     throw InputError({name},
                      "the gzip stream is broken or cut off: " + std::to_string(result.size()) +

@@ -2,18 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <memory>
 
 #include "as2/error.h"
-#include "files.h"
-#include "stb_image.h"
-#include "stb_image_write.h"
 
 namespace as2::formats {
 namespace {
-
-constexpr std::int64_t kMaxPixels = 100'000'000;
 
 // Weights that make one output sample of `to` from the samples of `from`: the overlap of areas when
 // shrinking, linear interpolation between centres when enlarging.
@@ -47,47 +40,6 @@ std::vector<std::vector<Tap>> taps(int from, int to) {
 
 Image::Image(int w, int h, std::uint8_t fill)
     : width(w), height(h), pixels(static_cast<std::size_t>(w) * static_cast<std::size_t>(h), fill) {}
-
-Image decode_image(const std::string& bytes, const std::string& name) {
-  const auto* data = reinterpret_cast<const stbi_uc*>(bytes.data());
-  const int length = static_cast<int>(bytes.size());
-  int width = 0, height = 0, channels = 0;
-  if (bytes.size() > (1u << 30) || !stbi_info_from_memory(data, length, &width, &height, &channels)) {
-    throw InputError({name}, "not an image that can be read", {"PNG, JPEG, BMP and PGM are"});
-  }
-  if (std::int64_t{width} * height > kMaxPixels) {
-    throw InputError({name}, "an image of " + std::to_string(width) + "x" + std::to_string(height) +
-                                 " pixels, expected at most 100 million");
-  }
-  const std::unique_ptr<stbi_uc, void (*)(void*)> loaded(
-      stbi_load_from_memory(data, length, &width, &height, &channels, 2), std::free);
-  if (!loaded) throw InputError({name}, std::string("the image is broken: ") + stbi_failure_reason());
-  Image image(width, height);
-  for (std::size_t k = 0; k < image.pixels.size(); ++k) {
-    const int gray = loaded.get()[2 * k], alpha = loaded.get()[2 * k + 1];
-    image.pixels[k] = static_cast<std::uint8_t>((gray * alpha + 255 * (255 - alpha) + 127) / 255);
-  }
-  return image;
-}
-
-Image read_image(const std::string& path) {
-  return decode_image(read_file(path), path);
-}
-
-std::string encode_png(const Image& image) {
-  std::string bytes;
-  const auto append = [](void* to, void* data, int size) {
-    static_cast<std::string*>(to)->append(static_cast<const char*>(data), static_cast<std::size_t>(size));
-  };
-  const int done =
-      stbi_write_png_to_func(append, &bytes, image.width, image.height, 1, image.pixels.data(), image.width);
-  AS2_REQUIRE(done, "an image of at least one pixel");
-  return bytes;
-}
-
-void write_png(const std::string& path, const Image& image) {
-  write_file(path, encode_png(image));
-}
 
 Image resize(const Image& image, int width, int height) {
   AS2_REQUIRE(width > 0 && height > 0 && image.width > 0 && image.height > 0, "sizes are positive");

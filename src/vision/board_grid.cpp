@@ -148,14 +148,13 @@ std::string size_text(int width, int height) {
   return std::to_string(width) + "x" + std::to_string(height);
 }
 
-}  // namespace
-
-Ink find_ink(const formats::Image& picture) {
+// `share` of the picture's pixels at least are taken to be ink.
+Ink ink_of(const formats::Image& picture, double share) {
   Histogram grays{};
   for (const std::uint8_t gray : picture.pixels) ++grays[gray];
   const int middle = quantile(grays, 0.5);
   Ink ink;
-  ink.dark = middle - quantile(grays, 0.005) >= quantile(grays, 0.995) - middle;
+  ink.dark = middle - quantile(grays, share / 2) >= quantile(grays, 1 - share / 2) - middle;
   const formats::Image paper = paper_of(picture, ink.dark);
   Histogram differences{}, deviations{};
   ink.strength = formats::Image(picture.width, picture.height);
@@ -165,13 +164,21 @@ Ink find_ink(const formats::Image& picture) {
     ++differences[ink.strength.pixels[k]];
     ++deviations[std::abs(difference)];
   }
-  ink.contrast = quantile(differences, 0.99);
+  ink.contrast = quantile(differences, 1 - share);
   const double scale = 255.0 / std::max(1, ink.contrast);
   for (std::uint8_t& pixel : ink.strength.pixels)
     pixel = static_cast<std::uint8_t>(std::min(255.0, pixel * scale + 0.5));
   // Half of a board is paper, so the median deviation is that of its noise: 4.5 of it is three sigma.
   ink.threshold = static_cast<int>(std::clamp(quantile(deviations, 0.5) * 4.5 * scale, 30.0, 120.0));
   return ink;
+}
+
+}  // namespace
+
+Ink find_ink(const formats::Image& picture) {
+  constexpr double kUsual = 0.01, kSparse = 0.0005;  // one digit of a board without lines is 0.002 of it
+  Ink ink = ink_of(picture, kUsual);
+  return ink.contrast >= kLeastContrast ? ink : ink_of(picture, kSparse);
 }
 
 GridLines find_grid(const Ink& ink, const std::string& name, int side, DebugPictures* debug) {

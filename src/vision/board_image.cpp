@@ -12,7 +12,6 @@ namespace as2::vision {
 namespace {
 
 constexpr int kSmallest = 200, kLargest = 4000;  // pixels a side
-constexpr int kLeastContrast = 24;               // gray levels
 constexpr int kDigitBox = 20;                    // MNIST scales a digit into 20×20 …
 constexpr double kDigitCentre = 14.5;            // … and sets its centre of mass here (measured)
 constexpr int kEnoughPixels = 80;                // of a cell's side, to find a stroke's edge

@@ -53,6 +53,7 @@ struct Ink {
   int threshold = 0;  // of strength: above it is a drawn line, below it may be noise
 };
 Ink find_ink(const formats::Image& picture);
+inline constexpr int kLeastContrast = 24;  // what a picture needs to be read
 
 // Lines of the grid in one direction: the pixels [begin, end) that each covers; cells + 1 of them.
 struct GridLines {

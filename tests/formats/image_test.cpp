@@ -4,12 +4,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
 
 #include "as2/error.h"
 #include "files.h"
+#include "formats/gzip.h"
 #include "random.h"
+#include "stb_image_write.h"
 #include "support/temporary_folder.h"
+
+extern "C" unsigned char* stbi_zlib_compress(unsigned char* data, int size, int* packed, int quality);
 
 namespace as2::formats {
 namespace {
@@ -38,29 +43,123 @@ TEST(Png, RoundTrips) {
   EXPECT_EQ(folder.entries(), 1);
 }
 
-TEST(Png, ReadsColourAndGraymaps) {
-  // A binary PGM and a PPM by hand: pure green is bright, pure blue is dark.
-  EXPECT_EQ(decode_image("P5 2 1 255\n" + std::string("\x10\xf0"), "a.pgm").pixels,
-            (std::vector<std::uint8_t>{0x10, 0xf0}));
-  const std::string colours("P6 2 1 255\n\x00\xff\x00\x00\x00\xff", 17);
-  const Image gray = decode_image(colours, "a.ppm");
-  EXPECT_GT(gray.pixels.at(0), gray.pixels.at(1));
+std::string message_of(const std::string& bytes) {
+  try {
+    const Image image = decode_image(bytes, "x.png");
+    return "no error";
+  } catch (const InputError& error) {
+    return error.what();
+  }
 }
 
-TEST(Png, NamesWhatCannotBeRead) {
-  const auto message = [](const std::string& bytes) -> std::string {
-    try {
-      decode_image(bytes, "x.png");
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "no error";
+// stb's writers give what we do not write ourselves.
+void append(void* to, void* data, int size) {
+  static_cast<std::string*>(to)->append(static_cast<const char*>(data), static_cast<std::size_t>(size));
+}
+
+std::string encoded(const std::string& format, const Image& image) {
+  std::string bytes;
+  if (format == "png") return encode_png(image);
+  if (format == "pgm")
+    return "P5\n" + std::to_string(image.width) + " " + std::to_string(image.height) + "\n255\n" +
+           std::string(image.pixels.begin(), image.pixels.end());
+  if (format == "jpeg")
+    stbi_write_jpg_to_func(append, &bytes, image.width, image.height, 1, image.pixels.data(), 95);
+  if (format == "bmp")
+    stbi_write_bmp_to_func(append, &bytes, image.width, image.height, 1, image.pixels.data());
+  return bytes;
+}
+
+TEST(Picture, ReadsEveryFormatThatIsPromised) {
+  Image image(61, 47, 30);
+  fill_rectangle(image, 10, 10, 30, 20, 200);
+  for (const char* format : {"png", "jpeg", "bmp", "pgm"}) {
+    const Image again = decode_image(encoded(format, image), format);
+    ASSERT_EQ(again.width, 61) << format;
+    ASSERT_EQ(again.height, 47) << format;
+    EXPECT_NEAR(again.at(20, 20), 200, 5) << format;
+    EXPECT_NEAR(again.at(55, 40), 30, 5) << format;
+  }
+}
+
+TEST(Picture, ACutFileIsRefusedAsCut) {
+  const Image image = noise(64, 64, 2);
+  for (const char* format : {"png", "jpeg", "bmp", "pgm"}) {
+    const std::string whole = encoded(format, image);
+    ASSERT_EQ(message_of(whole), "no error") << format;
+    for (const std::size_t length :
+         {whole.size() - 1, whole.size() * 95 / 100, whole.size() / 2, whole.size() / 20})
+      EXPECT_THAT(message_of(whole.substr(0, length)), HasSubstr("x.png: error: cut off"))
+          << format << length;
+  }
+  EXPECT_THAT(message_of("P5\n478 478\n255\n"), HasSubstr("cut off"));
+  EXPECT_THAT(message_of("P2 2 2 255 1 2 3"), HasSubstr("cut off"));
+}
+
+TEST(Picture, ADamagedPngIsRefused) {
+  std::string bytes = encode_png(noise(64, 64, 2));
+  bytes[bytes.size() / 2] ^= 1;
+  EXPECT_THAT(message_of(bytes), HasSubstr("a checksum of the PNG is wrong"));
+}
+
+TEST(Picture, ReadsGraymapsOfEveryKind) {
+  const auto pixels = [](const std::string& bytes) { return decode_image(bytes, "a.pgm").pixels; };
+  const std::vector<std::uint8_t> expected = {0x10, 0xf0};
+  EXPECT_EQ(pixels("P5 2 1 255\n\x10\xf0"), expected);
+  EXPECT_EQ(pixels("P5\n# by hand\n2 1\n255\n\x10\xf0"), expected);
+  EXPECT_EQ(pixels(std::string("P5 2 1 65535\n\x10\x10\xf0\xf0", 17)), expected);
+  EXPECT_EQ(pixels("P2\n2 1 # two pixels\n255\n16\n240\n"), expected);
+  EXPECT_EQ(pixels("P2 2 1 1 0 1"), (std::vector<std::uint8_t>{0, 255}));
+  EXPECT_THAT(message_of("P2 2 1 9 4 10"), HasSubstr("brighter than its white of 9"));
+  EXPECT_THAT(message_of("P2 0 1 9"), HasSubstr("without pixels"));
+  EXPECT_THAT(message_of("P5 2 1 70000\n0123"), HasSubstr("white is 70000"));
+}
+
+TEST(Picture, NamesWhatCannotBeRead) {
+  EXPECT_THAT(message_of("hello"), HasSubstr("x.png: error: not an image that can be read"));
+  EXPECT_THAT(message_of(""), HasSubstr("x.png: error: an empty file"));
+  EXPECT_THAT(message_of("GIF89a..."), HasSubstr("found a GIF"));
+  EXPECT_THAT(message_of("P6 1 1 255\nabc"), HasSubstr("found a PPM"));
+  EXPECT_THAT(message_of("\x53\x80\xf6\x34" + std::string(107, 'P')), HasSubstr("found a PIC"));
+  EXPECT_THAT(message_of("P5 900000 900000 255\n"), HasSubstr("at most 100 million"));
+  const std::string bmp = encoded("bmp", noise(8, 8, 1));
+  EXPECT_THAT(message_of(std::string(bmp).replace(30, 1, "\1")), HasSubstr("a compressed BMP"));
+}
+
+std::string chunk(const std::string& named, const std::string& data) {
+  const auto number = [](std::uint32_t value) {
+    std::string bytes;
+    for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(value >> shift);
+    return bytes;
   };
-  const std::string whole = encode_png(noise(64, 64, 2));
-  EXPECT_THAT(message("hello"), HasSubstr("x.png: error: not an image that can be read"));
-  EXPECT_THAT(message(""), HasSubstr("x.png: error: "));
-  EXPECT_THAT(message(whole.substr(0, whole.size() / 2)), HasSubstr("x.png: error: "));
-  EXPECT_THAT(message(std::string("P5 900000 900000 255\n")), HasSubstr("x.png: error: "));
+  return number(static_cast<std::uint32_t>(data.size())) + named + data + number(crc32(named + data));
+}
+
+// 300 × 300 pixels that unpack to far more; it must not be unpacked to its end.
+TEST(Picture, APictureThatUnpacksToMoreThanItsSizeIsRefused) {
+  std::vector<unsigned char> zeros(std::size_t{24} << 20);
+  int size = 0;
+  const std::unique_ptr<unsigned char, void (*)(void*)> packed(
+      stbi_zlib_compress(zeros.data(), static_cast<int>(zeros.size()), &size, 8), std::free);
+  const std::string header("\0\0\1\x2c\0\0\1\x2c\x8\0\0\0\0", 13);
+  const std::string bomb =
+      "\x89PNG\r\n\x1a\n" + chunk("IHDR", header) +
+      chunk("IDAT", std::string(reinterpret_cast<char*>(packed.get()), static_cast<std::size_t>(size))) +
+      chunk("IEND", "");
+  EXPECT_THAT(message_of(bomb), HasSubstr("unpacks to more than its size says"));
+}
+
+TEST(Picture, MutatedFilesAreReadOrRefused) {
+  Random random(5);
+  for (const char* format : {"png", "jpeg", "bmp", "pgm"}) {
+    const std::string whole = encoded(format, noise(24, 24, 4));
+    for (int round = 0; round < 2000; ++round) {
+      std::string bytes = whole;
+      for (std::uint32_t changes = 1 + random.below(4); changes > 0; --changes)
+        bytes[random.below(static_cast<std::uint32_t>(bytes.size()))] = static_cast<char>(random.below(256));
+      EXPECT_THAT(message_of(bytes), testing::AnyOf("no error", HasSubstr("x.png: error: ")));
+    }
+  }
 }
 
 TEST(Resize, KeepsTheMeanAndTheSimpleCases) {

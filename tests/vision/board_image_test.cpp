@@ -207,6 +207,29 @@ TEST(BoardImage, GivesDebugPicturesEvenWhenItFails) {
   EXPECT_THAT(names, testing::ElementsAre("picture", "ink", "grid", "cells"));
 }
 
+// So little ink that most measures of the whole picture see none.
+TEST(BoardImage, ReadsOneClueOnABoardWithoutLines) {
+  for (const bool dark : {false, true}) {
+    for (int clues = 1; clues <= 9; ++clues) {
+      formats::Image picture(252, 252);
+      std::vector<bool> blank(81, true);
+      for (int k = 0; k < (clues + 2) / 3; ++k) {
+        const int cell = 17 * k + clues;
+        blank[static_cast<std::size_t>(cell)] = false;
+        draw_digit(picture, (clues + k) % 9 + 1, {28 * (cell % 9) + 8, 28 * (cell / 9) + 5, 12, 18}, 2.5,
+                   255);
+      }
+      if (dark) {
+        for (auto& pixel : picture.pixels) pixel = static_cast<std::uint8_t>(255 - pixel);
+      }
+      const BoardReading reading = read_board(picture, "p.png");
+      EXPECT_FALSE(reading.lines);
+      EXPECT_EQ(reading.dark_ink, dark);
+      EXPECT_EQ(reading.blank, blank) << clues;
+    }
+  }
+}
+
 TEST(BoardImage, ReadsThePapersBoardsAsTheyAre) {
   AS2_NEED_MNIST();
   const datasets::Digits& digits = test::real_mnist().mnist->test;
