@@ -153,13 +153,6 @@ void write_file(const fs::path& path, const std::function<void(std::ostream&)>& 
     ::unlink(temporary.c_str());
     throw;
   }
-  // The new name, too, is to outlive a power cut. Where a folder cannot be opened, the file is whole all the
-  // same.
-  const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
-  if (const int directory = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); directory >= 0) {
-    ::fsync(directory);
-    ::close(directory);
-  }
 }
 
 void write_file(const fs::path& path, const std::string& bytes) {

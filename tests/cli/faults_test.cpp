@@ -25,10 +25,9 @@ class OneFile : public Faults {
       EXPECT_TRUE(bytes == before.at(name) || bytes == whole);
       if (fault.kill) continue;  // a temporary file may stay behind
       EXPECT_EQ(after.size(), 1u);
-      // Only that the new name is on the disk may be in doubt: all else is said.
-      const bool last_sync = fault.call == "fsync" && bytes == whole;
-      EXPECT_EQ(finished.exit_code, last_sync ? 0 : 4) << finished.err;
-      if (!last_sync) EXPECT_THAT(finished.err, HasSubstr("cannot be written: No space left on device"));
+      EXPECT_EQ(bytes, before.at(name));
+      EXPECT_EQ(finished.exit_code, 4) << finished.err;
+      EXPECT_THAT(finished.err, HasSubstr("cannot be written: No space left on device"));
     }
   }
 };
