@@ -87,7 +87,7 @@ Chains Chains::of(std::vector<ChainSpec> specs, Reference zero, Reference one) {
     chains.reached.push_back(reachable_sums(spec));
   }
   chains.specs = std::move(specs);
-  chains.inputs = References::of(inputs, zero);
+  chains.inputs = IndexTable::of(inputs, zero);
   chains.states.assign(chains.members + 1, 0);
   for (std::int64_t level = 0; level <= chains.members; ++level) {
     for (const auto& levels : chains.reached) {
@@ -134,7 +134,7 @@ Linears linears_of(const std::vector<ChainSpec>& chains, const std::vector<Linea
     linears.guard_symbols = std::max(linears.guard_symbols, static_cast<std::int64_t>(spec.guard.size()));
   }
   linears.chain_of = index_tensor(chain_of);
-  linears.guards = References::of(guards, zero);
+  linears.guards = IndexTable::of(guards, zero);
   for (std::int64_t level = 0; level < table.members; ++level) {
     linears.next.push_back(transitions(table, chain_of, level, level, level + 1, +1));
   }
@@ -157,8 +157,8 @@ Linears linears_of(const std::vector<ChainSpec>& chains, const std::vector<Linea
     }
     state_guards.insert(state_guards.end(), by_state.begin(), by_state.end());
   }
-  const References by_guard = References::of(guard_states, {final_states});
-  const References by_state = References::of(state_guards, {linears.guard_symbols});
+  const IndexTable by_guard = IndexTable::of(guard_states, {final_states});
+  const IndexTable by_state = IndexTable::of(state_guards, {linears.guard_symbols});
   linears.states_width = by_guard.width;
   linears.guards_width = by_state.width;
   linears.guard_states = by_guard.index;

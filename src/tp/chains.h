@@ -18,7 +18,7 @@
 
 #include "as2/constraint_program.h"
 #include "tp/chain_spec.h"
-#include "tp/references.h"
+#include "tp/index_tables.h"
 
 namespace as2::tp {
 
@@ -26,7 +26,7 @@ namespace as2::tp {
 struct Chains {
   std::int64_t rows = 0, members = 0, classes = 0;
   std::vector<std::int64_t> states;     // per level 0..members: the most states of any row
-  References inputs;                    // [rows · members, classes]
+  IndexTable inputs;                    // [rows · members, classes]
   std::vector<torch::Tensor> previous;  // per level l: [rows · states[l+1] · classes] int32 → level l, flat
 
   // Host only: the padded chains and the sums reachable after each number of members.
@@ -57,7 +57,7 @@ struct Linears {
   std::int64_t guard_symbols = 0;
   torch::Tensor chain_of;           // [rows]
   std::vector<torch::Tensor> next;  // per level l: [rows · states[l] · classes] int32 → level l+1, flat
-  References guards;                // [rows, guard_symbols]
+  IndexTable guards;                // [rows, guard_symbols]
   std::int64_t states_width = 0, guards_width = 0;
   torch::Tensor
       guard_states;  // [rows · guard_symbols · states_width] → α_n of the row's chain, flat, dummy last

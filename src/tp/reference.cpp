@@ -31,7 +31,7 @@ torch::Tensor values(const Tables& tables, const torch::Tensor& beliefs) {
 
 torch::Tensor units(const ExclusivePart& part, const torch::Tensor& values) {
   std::vector<torch::Tensor> factors;
-  for (const References& slots : part.slots) {
+  for (const IndexTable& slots : part.slots) {
     factors.push_back(product_of_others(1 - slots.read(values)).flatten(1));
   }
   return joined(factors, values);
@@ -47,13 +47,12 @@ torch::Tensor units(const LinearPart& part, const torch::Tensor& values) {
   return joined(factors, values);
 }
 
-torch::Tensor units(const OtherPart& part, const Circuit& circuit, const torch::Tensor& values) {
+torch::Tensor units(const OtherPart& part, const SoftNodes& nodes, const torch::Tensor& values) {
   std::vector<torch::Tensor> factors{torch::zeros({values.size(0), 1}, values.options())};
-  for (const References& nogoods : part.nogoods) {
+  for (const IndexTable& nogoods : part.nogoods) {
     factors.push_back((1 - product_of_others(nogoods.read(values))).flatten(1));
   }
-  if (part.violated.rows > 0)
-    factors.push_back((1 - part.violated.read(circuit.evaluate(values))).flatten(1));
+  if (part.violated.rows > 0) factors.push_back((1 - part.violated.read(nodes.evaluate(values))).flatten(1));
   return joined(factors, values);
 }
 

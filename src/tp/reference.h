@@ -15,7 +15,7 @@ torch::Tensor values(const Tables& tables, const torch::Tensor& beliefs);
 // The leave-one-out factors of a part, [batch, units].
 torch::Tensor units(const ExclusivePart& part, const torch::Tensor& values);
 torch::Tensor units(const LinearPart& part, const torch::Tensor& values);
-torch::Tensor units(const OtherPart& part, const Circuit& circuit, const torch::Tensor& values);
+torch::Tensor units(const OtherPart& part, const SoftNodes& nodes, const torch::Tensor& values);
 
 // Σ_terms (p − p·factor)², over the batch too. Scalar.
 torch::Tensor squared_residual(const Terms& terms, const torch::Tensor& units, const torch::Tensor& values);

@@ -22,7 +22,7 @@ class Builder {
   Tables build();
 
  private:
-  std::vector<References> place_products(const std::vector<CollectedTerms::Product>& pending,
+  std::vector<IndexTable> place_products(const std::vector<CollectedTerms::Product>& pending,
                                          Reference padding, std::int64_t first_unit,
                                          std::vector<Term>& terms);
   void place_linears(LinearPart& part, std::vector<Term>& terms);
@@ -33,18 +33,18 @@ class Builder {
   CollectedTerms collected_;
 };
 
-std::vector<References> Builder::place_products(const std::vector<CollectedTerms::Product>& pending,
+std::vector<IndexTable> Builder::place_products(const std::vector<CollectedTerms::Product>& pending,
                                                 Reference padding, std::int64_t first_unit,
                                                 std::vector<Term>& terms) {
   std::map<std::int64_t, std::vector<const CollectedTerms::Product*>> by_size;
   for (const CollectedTerms::Product& product : pending) {
     by_size[size_class(static_cast<std::int64_t>(product.members.size()))].push_back(&product);
   }
-  std::vector<References> tables;
+  std::vector<IndexTable> tables;
   for (const auto& [size, products] : by_size) {
     std::vector<std::vector<Reference>> rows;
     for (const CollectedTerms::Product* product : products) rows.push_back(product->members);
-    tables.push_back(References::of(rows, padding));
+    tables.push_back(IndexTable::of(rows, padding));
     const std::int64_t width = tables.back().width;
     for (std::size_t row = 0; row < products.size(); ++row) {
       const CollectedTerms::Product& product = *products[row];
@@ -177,9 +177,9 @@ Tables Builder::build() {
   place_linears(tables.linear, linear);
   tables.other.nogoods = place_products(collected_.nogoods, tables.one, 1, other);
   std::int64_t unit = 1;
-  for (const References& table : tables.other.nogoods) unit += table.rows * table.width;
-  CircuitLayout layout(collected_.circuit,
-                       tables.one.index + 1 + static_cast<std::int64_t>(collected_.sums.size()));
+  for (const IndexTable& table : tables.other.nogoods) unit += table.rows * table.width;
+  SoftNodeLayout layout(collected_.circuit,
+                        tables.one.index + 1 + static_cast<std::int64_t>(collected_.sums.size()));
   std::vector<std::vector<Reference>> violated, costs;
   std::vector<double> cost_weights;
   std::vector<std::int64_t> cost_levels;
@@ -192,10 +192,10 @@ Tables Builder::build() {
     cost_weights.push_back(cost.weight);
     cost_levels.push_back(cost.level);
   }
-  tables.circuit = std::move(layout.circuit);
-  tables.sums = References::of(collected_.sums, tables.zero);
-  tables.other.violated = References::of(violated, tables.zero);
-  tables.costs = References::of(costs, tables.zero);
+  tables.nodes = std::move(layout.nodes);
+  tables.sums = IndexTable::of(collected_.sums, tables.zero);
+  tables.other.violated = IndexTable::of(violated, tables.zero);
+  tables.costs = IndexTable::of(costs, tables.zero);
   tables.cost_weight = torch::tensor(cost_weights, torch::kFloat64);
   tables.cost_level = index_tensor(cost_levels);
 
@@ -235,13 +235,13 @@ Tables Tables::to(torch::Device device, torch::ScalarType type) const {
   Tables tables = *this;
   tables.mask = mask.to(device);
   tables.sums = sums.to(device, type);
-  tables.circuit.move(device, type);
-  for (References& slots : tables.exclusive.slots) slots = slots.to(device, type);
+  tables.nodes.move(device, type);
+  for (IndexTable& slots : tables.exclusive.slots) slots = slots.to(device, type);
   tables.exclusive.terms = moved(exclusive.terms, device, type);
   for (Linears& linears : tables.linear.linears) linears.move(device, type);
   tables.linear.terms = moved(linear.terms, device, type);
   tables.linear.order = linear.order.to(device);
-  for (References& nogoods : tables.other.nogoods) nogoods = nogoods.to(device, type);
+  for (IndexTable& nogoods : tables.other.nogoods) nogoods = nogoods.to(device, type);
   tables.other.violated = other.violated.to(device, type);
   tables.other.terms = moved(other.terms, device, type);
   tables.family_base = family_base.to(device, type);

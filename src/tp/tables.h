@@ -10,9 +10,9 @@
 
 #include "as2/constraint_program.h"
 #include "tp/chains.h"
-#include "tp/circuit.h"
 #include "tp/collected_terms.h"
-#include "tp/references.h"
+#include "tp/index_tables.h"
+#include "tp/soft_nodes.h"
 
 namespace as2::tp {
 
@@ -28,7 +28,7 @@ struct Terms {
 
 // Units of one kind of group come from one or more of these, in this order.
 struct ExclusivePart {
-  std::vector<References> slots;  // members, by size
+  std::vector<IndexTable> slots;  // members, by size
   Terms terms;
 };
 
@@ -39,8 +39,8 @@ struct LinearPart {
 };
 
 struct OtherPart {
-  std::vector<References> nogoods;  // literals, by size
-  References violated;              // [derived units, 1]: P(violated | clamp), from the circuit's values
+  std::vector<IndexTable> nogoods;  // literals, by size
+  IndexTable violated;              // [derived units, 1]: P(violated | clamp), from the circuit's values
   Terms terms;                      // unit 0 is the constant 0, of instances that are always violated
 };
 
@@ -48,14 +48,14 @@ struct Tables {
   std::int64_t positions = 0, symbols = 0, families = 0, levels = 0;
   Reference zero, one;
   torch::Tensor mask;  // [positions, symbols] bool
-  References sums;     // set literals of several symbols
-  Circuit circuit;
+  IndexTable sums;     // set literals of several symbols
+  SoftNodes nodes;
   ExclusivePart exclusive;
   LinearPart linear;
   OtherPart other;
   torch::Tensor family_base;  // [families · cells]: 1 where a family has no term inside the domain
   torch::Tensor group_base;   // [cells]: share of the position's groups without a term at the cell
-  References costs;           // [costs, 1]
+  IndexTable costs;           // [costs, 1]
   torch::Tensor cost_weight;  // [costs]
   torch::Tensor cost_level;   // [costs] int64
 

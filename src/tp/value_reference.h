@@ -1,4 +1,5 @@
-// A place in the vector of values that soft T_P is computed from (see tp/references.h for what stands in it).
+// A place in the vector of values that soft T_P is computed from (see tp/index_tables.h for what stands in
+// it).
 #pragma once
 
 #include <cstdint>

@@ -1,17 +1,17 @@
-#include "tp/circuit.h"
+#include "tp/soft_nodes.h"
 
 #include <algorithm>
 #include <numeric>
 
 namespace as2::tp {
 
-torch::Tensor Circuit::evaluate(const torch::Tensor& input) const {
+torch::Tensor SoftNodes::evaluate(const torch::Tensor& input) const {
   torch::Tensor values = input;
-  for (const CircuitLevel& level : levels) {
+  for (const SoftNodeLevel& level : levels) {
     std::vector<torch::Tensor> parts{values};
     if (!level.recursion.empty()) {
-      const References& conjunctions = level.recursion.conjunctions;
-      const References& disjunctions = level.recursion.disjunctions;
+      const IndexTable& conjunctions = level.recursion.conjunctions;
+      const IndexTable& disjunctions = level.recursion.disjunctions;
       const std::int64_t batch = values.size(0);
       torch::Tensor both = torch::zeros({batch, conjunctions.rows}, values.options());
       torch::Tensor some = torch::zeros({batch, disjunctions.rows}, values.options());
@@ -25,7 +25,7 @@ torch::Tensor Circuit::evaluate(const torch::Tensor& input) const {
       parts.push_back(both);
       parts.push_back(some);
     }
-    for (const References& factors : level.products) parts.push_back(product(factors.read(values)));
+    for (const IndexTable& factors : level.products) parts.push_back(product(factors.read(values)));
     for (const Bounds& bounds : level.bounds) {
       const Chains& chains = bounds.chains;
       const torch::Tensor inputs =
@@ -37,11 +37,11 @@ torch::Tensor Circuit::evaluate(const torch::Tensor& input) const {
   return values;
 }
 
-void Circuit::move(torch::Device device, torch::ScalarType type) {
-  for (CircuitLevel& level : levels) {
+void SoftNodes::move(torch::Device device, torch::ScalarType type) {
+  for (SoftNodeLevel& level : levels) {
     level.recursion.conjunctions = level.recursion.conjunctions.to(device, type);
     level.recursion.disjunctions = level.recursion.disjunctions.to(device, type);
-    for (References& factors : level.products) factors = factors.to(device, type);
+    for (IndexTable& factors : level.products) factors = factors.to(device, type);
     for (Bounds& bounds : level.bounds) {
       bounds.chains.move(device, type);
       bounds.allowed = bounds.allowed.to(device, type);
@@ -49,11 +49,11 @@ void Circuit::move(torch::Device device, torch::ScalarType type) {
   }
 }
 
-Reference CircuitLayout::placed(Reference reference) const {
+Reference SoftNodeLayout::placed(Reference reference) const {
   return reference.index < 0 ? Reference{place_[-1 - reference.index], reference.complement} : reference;
 }
 
-CircuitLayout::CircuitLayout(const CircuitBuilder& builder, std::int64_t first) {
+SoftNodeLayout::SoftNodeLayout(const CircuitBuilder& builder, std::int64_t first) {
   using Entry = CircuitBuilder::Entry;
   using Form = CircuitBuilder::Form;
   const std::vector<Entry>& entries = builder.entries();
@@ -61,7 +61,7 @@ CircuitLayout::CircuitLayout(const CircuitBuilder& builder, std::int64_t first) 
   std::map<int, std::vector<int>> by_level;
   for (std::size_t e = 0; e < entries.size(); ++e) by_level[entries[e].level].push_back(static_cast<int>(e));
   for (const auto& [number, members] : by_level) {
-    CircuitLevel level;
+    SoftNodeLevel level;
     std::vector<int> conjunctions, disjunctions;
     std::map<std::int64_t, std::vector<int>> products;
     std::map<std::vector<std::int64_t>, std::vector<int>> bounds;
@@ -94,7 +94,7 @@ CircuitLayout::CircuitLayout(const CircuitBuilder& builder, std::int64_t first) 
         rows.emplace_back();
         for (const Reference& in : entries[e].inputs) rows.back().push_back(placed(in));
       }
-      return References::of(rows, padding);
+      return IndexTable::of(rows, padding);
     };
     place(conjunctions);
     place(disjunctions);
@@ -129,7 +129,7 @@ CircuitLayout::CircuitLayout(const CircuitBuilder& builder, std::int64_t first) 
       level.bounds.push_back(std::move(table_of_bounds));
       place(group);
     }
-    circuit.levels.push_back(std::move(level));
+    nodes.levels.push_back(std::move(level));
   }
 }
 

@@ -1,4 +1,4 @@
-#include "tp/references.h"
+#include "tp/index_tables.h"
 
 #include <algorithm>
 
@@ -8,8 +8,8 @@ torch::Tensor index_tensor(const std::vector<std::int64_t>& values) {
   return torch::tensor(values, torch::kInt64);
 }
 
-References References::of(const std::vector<std::vector<Reference>>& rows, Reference padding) {
-  References table;
+IndexTable IndexTable::of(const std::vector<std::vector<Reference>>& rows, Reference padding) {
+  IndexTable table;
   table.rows = static_cast<std::int64_t>(rows.size());
   table.width = 1;
   for (const auto& row : rows) table.width = std::max(table.width, static_cast<std::int64_t>(row.size()));
@@ -32,13 +32,13 @@ References References::of(const std::vector<std::vector<Reference>>& rows, Refer
   return table;
 }
 
-torch::Tensor References::read(const torch::Tensor& values) const {
+torch::Tensor IndexTable::read(const torch::Tensor& values) const {
   torch::Tensor read = values.index_select(1, index).view({values.size(0), rows, width});
   return sign.defined() ? read * sign + offset : read;
 }
 
-References References::to(torch::Device device, torch::ScalarType type) const {
-  References moved = *this;
+IndexTable IndexTable::to(torch::Device device, torch::ScalarType type) const {
+  IndexTable moved = *this;
   if (index.defined()) moved.index = index.to(device);
   if (sign.defined()) {
     moved.sign = sign.to(device, type);

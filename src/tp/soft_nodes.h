@@ -9,7 +9,7 @@
 #include "as2/constraint_program.h"
 #include "tp/chains.h"
 #include "tp/circuit_builder.h"
-#include "tp/references.h"
+#include "tp/index_tables.h"
 
 namespace as2::tp {
 
@@ -21,32 +21,32 @@ struct Bounds {
 
 // Members of recursive components: conjunctions first, then disjunctions.
 struct Recursion {
-  References conjunctions;
-  References disjunctions;
+  IndexTable conjunctions;
+  IndexTable disjunctions;
   std::int64_t rounds = 0;
   bool empty() const { return rounds == 0; }
 };
 
 // Nodes whose inputs all stand on earlier levels. Their values go behind the earlier ones in this order.
-struct CircuitLevel {
+struct SoftNodeLevel {
   Recursion recursion;
-  std::vector<References> products;
+  std::vector<IndexTable> products;
   std::vector<Bounds> bounds;
 };
 
-struct Circuit {
-  std::vector<CircuitLevel> levels;
+struct SoftNodes {
+  std::vector<SoftNodeLevel> levels;
   // [batch, n] → [batch, n + nodes].
   torch::Tensor evaluate(const torch::Tensor& values) const;
   void move(torch::Device device, torch::ScalarType type);
 };
 
 // The nodes that a builder gathered, in levels, when the values before the circuit number `first`.
-class CircuitLayout {
+class SoftNodeLayout {
  public:
-  CircuitLayout(const CircuitBuilder& builder, std::int64_t first);
+  SoftNodeLayout(const CircuitBuilder& builder, std::int64_t first);
 
-  Circuit circuit;
+  SoftNodes nodes;
   // Where the value of a builder's reference stands.
   Reference placed(Reference reference) const;
 

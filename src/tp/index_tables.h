@@ -16,17 +16,17 @@
 namespace as2::tp {
 
 // Rows of references, padded to one width.
-struct References {
+struct IndexTable {
   std::int64_t rows = 0;
   std::int64_t width = 0;
   torch::Tensor index;   // [rows · width] int64
   torch::Tensor sign;    // [rows, width] 1 or −1; undefined where nothing is complemented
   torch::Tensor offset;  // [rows, width] 0 or 1
 
-  static References of(const std::vector<std::vector<Reference>>& rows, Reference padding);
+  static IndexTable of(const std::vector<std::vector<Reference>>& rows, Reference padding);
   // [batch, n] → [batch, rows, width].
   torch::Tensor read(const torch::Tensor& values) const;
-  References to(torch::Device device, torch::ScalarType type) const;
+  IndexTable to(torch::Device device, torch::ScalarType type) const;
 };
 
 torch::Tensor index_tensor(const std::vector<std::int64_t>& values);
