@@ -1,10 +1,10 @@
 # cmake --install: libraries, headers, both programs, programs/, models/, and as2Config.cmake for
 # find_package(as2), which offers
 #   as2::core   compiling, decoding, verifying; no LibTorch
-#   as2::as2    everything this build has
+#   as2::as2    and soft T_P, where this build has LibTorch
+# Only layers with a header in include/as2/ are offered, and what those are built on.
 include(CMakePackageConfigHelpers)
 
-# Those that have a header in include/as2, and what these are linked with.
 set(AS2_CORE_LAYERS base asp compile decode prob verify)
 set(AS2_TENSOR_LAYERS tp_core tp prob_tensor)
 add_library(as2_core INTERFACE)

@@ -1,15 +1,6 @@
 // A ground program as gringo writes it (aspif 1), with the source statement behind every rule.
-//
-// `asp/` tags the user's statements before grounding, so that a ground rule can be traced to its line:
-//   `:- body.`            becomes  `__as2_c(k) :- body.`
-//   `{ … } = 1 :- body.`  becomes  `{ … } = 1 :- body, __as2_h(k).`   (`__as2_h(k)` is external: true)
-//   `p(t) :- body.`       becomes  `p(t) :- body, __as2_f(k).`        only where p/n is also chosen
-//   `:~ body. [w@p,t]`    keeps its form and gets the twin  `__as2_w(k,w,p,t) :- body.`
-//   `#show t : body.`     becomes  `__as2_s(k,t) :- body.`
-//   `#minimize{w@p,t : c}` keeps its form and gets twins likewise (`#maximize`: with -w)
-// The reader resolves these tags: in a GroundProgram no tag atom is left in a body and none has a name. The
-// atoms of the `__as2_w` and `__as2_s` twins stay as unnamed atoms with their rules: they define the literals
-// of `cost_tuples` and `shown_terms`.
+// `asp/` tags the user's statements before grounding, so that a ground rule can be traced to its line, and the
+// reader resolves the tags: in a GroundProgram no tag is left in a body and none has a name.
 #pragma once
 
 #include <cstdint>
@@ -63,8 +54,6 @@ struct CostTuple {
   std::int32_t weight = 0;
   std::int32_t priority = 0;
   Lit lit = 0;  // 0: always paid
-  std::string
-      terms;  // the tuple's terms `t,…` as clingo prints them; equal (weight, priority, terms) cost once
 };
 
 struct Warning {

@@ -1,4 +1,5 @@
-// clingo's word on assignments: the only caller of clingo, and it shares no code with the decoder.
+// clingo's word on assignments. It shares no code with the decoder, and nothing else asks clingo for an answer;
+// `as2 bench decode` runs clingo only to time it.
 #pragma once
 
 #include <optional>

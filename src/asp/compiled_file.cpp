@@ -1,11 +1,12 @@
-// `.as2c`: tagged aspif whose comment lines (`10 …`) behind the header hold the source map, one JSON value a
-// line.
+// `.as2c`: tagged aspif whose comment lines (`10 …`) behind the header hold the source map, one JSON value
+// per line.
+
+#include "asp/compiled_file.h"
 
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "asp/aspif.h"
-#include "asp/ground_builder.h"
 
 namespace as2::asp {
 namespace {

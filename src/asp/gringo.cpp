@@ -148,9 +148,9 @@ void check_end(const ChildResult& result, const GroundOptions& options) {
   if (result.timed_out) {
     std::ostringstream limit;
     limit << options.time_limit_seconds;
-    throw InputError(
-        "gringo was stopped after " + limit.str() + " s",
-        {"the program may ground to too many rules or to infinitely many; raise the time limit if not"});
+    throw InputError("gringo was stopped after " + limit.str() + " s",
+                     {"the program may ground to too many rules or to infinitely many; raise the limit with "
+                      "--grounding-seconds if not"});
   }
   const bool out_of_memory = result.err.find("bad_alloc") != std::string::npos || result.printed_too_much;
   if (out_of_memory) {
@@ -160,9 +160,9 @@ void check_end(const ChildResult& result, const GroundOptions& options) {
                                  " MiB this process may have",
                              {"raise the limit: ulimit -v unlimited"});
     }
-    throw InputError(
-        "gringo needs more than " + std::to_string(options.memory_limit_bytes >> 20) + " MiB",
-        {"the program may ground to too many rules or to infinitely many; raise the memory limit if not"});
+    throw InputError("gringo needs more than " + std::to_string(options.memory_limit_bytes >> 20) + " MiB",
+                     {"the program may ground to too many rules or to infinitely many; raise the limit with "
+                      "--grounding-mib if not"});
   }
   if (result.signal != 0) {
     throw EnvironmentError("gringo died: " + std::string(::strsignal(result.signal)),

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "as2/compile.h"
+#include "asp/compiled_file.h"
 #include "asp/gringo.h"
 #include "asp/ground_builder.h"
 #include "asp/statements.h"

@@ -13,6 +13,7 @@
 
 #include "asp/aspif.h"
 #include "asp/symbol.h"
+#include "text.h"
 
 namespace as2::asp {
 namespace {
@@ -152,9 +153,6 @@ class Builder {
     cost.weight = weight.number;
     cost.priority = priority.number;
     cost.lit = lit;
-    for (std::size_t i = 3; i < tag.arguments.size(); ++i) {
-      cost.terms += (i > 3 ? "," : "") + tag.arguments[i].str();
-    }
     program_.cost_tuples.push_back(std::move(cost));
   }
 
@@ -207,7 +205,24 @@ class Builder {
     }
   }
 
+  // clingo's integers have 32 bits; where a sum may pass them gringo has wrapped its bounds already.
+  void check_sum(const Rule& rule) const {
+    std::int64_t most = 0;
+    std::string atoms;
+    for (const WeightedLit& literal : rule.body) {
+      most += literal.weight;
+      const std::string& name = program_.names[static_cast<std::size_t>(std::abs(literal.lit))];
+      if (!name.empty()) atoms += (atoms.empty() ? "" : ", ") + name;
+    }
+    if (most <= std::numeric_limits<std::int32_t>::max()) return;
+    throw InputError("a sum may reach " + std::to_string(most) + ", and clingo's integers end at " +
+                         std::to_string(std::numeric_limits<std::int32_t>::max()),
+                     {"it is the sum over " + shortened(atoms.empty() ? "auxiliary atoms" : atoms) +
+                      "; use smaller weights"});
+  }
+
   void add_rule(Rule&& rule) {
+    if (rule.sum) check_sum(rule);
     rule.statement = carrier(rule);
     if (!drop_true(rule)) return;
     if (is_auxiliary(rule)) {

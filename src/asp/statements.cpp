@@ -14,9 +14,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// `:~ a. [1]`, `#external a. [true]` and `#heuristic a. [1,sign]` go on behind their dot.
+// `:~ a. [1]`, `#external a. [true]`, `#heuristic a. [1,sign]` and `#const n=2. [default]` go on behind their
+// dot.
 bool has_tail(const Token& first) {
-  return token_is(first, ":~") || token_is(first, "#external") || token_is(first, "#heuristic");
+  return token_is(first, ":~") || token_is(first, "#external") || token_is(first, "#heuristic") ||
+         token_is(first, "#const");
 }
 
 class Loader {

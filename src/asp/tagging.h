@@ -1,5 +1,14 @@
-// Rewrites a program so that its ground rules tell which statement they come from; the tags are those of
-// as2/ground_program.h. Refuses what the compiler cannot lift, with the place and a remedy.
+// Rewrites a program so that its ground rules tell which statement they come from. Refuses what the compiler
+// cannot lift, with the place and a remedy.
+//
+//   `:- body.`            becomes  `__as2_c(k) :- body.`
+//   `{ … } = 1 :- body.`  becomes  `{ … } = 1 :- body, __as2_h(k).`   (`__as2_h(k)` is external: true)
+//   `p(t) :- body.`       becomes  `p(t) :- body, __as2_f(k).`        only where p/n is also chosen
+//   `:~ body. [w@p,t]`    keeps its form and gets the twin  `__as2_w(k,w,p,t) :- body.`
+//   `#show t : body.`     becomes  `__as2_s(k,t) :- body.`
+//   `#minimize{w@p,t : c}` keeps its form and gets twins likewise (`#maximize`: with -w)
+// The atoms of the `__as2_w` and `__as2_s` twins stay as unnamed atoms with their rules: they define the
+// literals of `cost_tuples` and `shown_terms`.
 #pragma once
 
 #include <cstddef>

@@ -38,7 +38,10 @@ class Tokenizer {
   explicit Tokenizer(const SourceFile& source) : source_(source), text_(source.text()) {}
 
   Tokens run() {
-    if (text_.substr(0, 3) == "\xEF\xBB\xBF") at_ = 3;
+    if (text_.substr(0, 3) == "\xEF\xBB\xBF") {
+      fail(0, 3, "the file begins with a byte-order mark, which clingo does not read",
+           {"save it as UTF-8 without a byte-order mark"});
+    }
     while (at_ < text_.size()) {
       if (is_blank(text_[at_])) {
         ++at_;

@@ -1,6 +1,9 @@
 #include "compile/constraints.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
 
 namespace as2::compile {
 namespace {

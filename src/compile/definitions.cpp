@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "compile/locate.h"
+#include "compile/refusals.h"
 
 namespace as2::compile {
 namespace {

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "as2/ground_program.h"
-#include "compile/choices.h"
 #include "compile/formula.h"
 #include "compile/normalise.h"
+#include "compile/positions.h"
 
 namespace as2::compile {
 

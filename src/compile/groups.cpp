@@ -13,8 +13,8 @@ namespace {
 // Collects the groups of one family, by kind and set of positions.
 class GroupWriter {
  public:
-  GroupWriter(const Definitions& definitions, const Circuit& circuit, ConstraintProgram& program)
-      : formulas_(definitions.formulas), circuit_(circuit), program_(program), support_(program) {}
+  GroupWriter(const Definitions& definitions, const NodeWriter& nodes, ConstraintProgram& program)
+      : formulas_(definitions.formulas), nodes_(nodes), program_(program), support_(program) {}
 
   void write(int family, const Kinds& kinds) {
     groups_.clear();
@@ -35,7 +35,7 @@ class GroupWriter {
     }
     for (const std::vector<Formula>& body : kinds.deriveds) {
       DerivedNogood derived;
-      for (const Formula formula : body) derived.body.push_back(circuit_.ref(formula));
+      for (const Formula formula : body) derived.body.push_back(nodes_.ref(formula));
       content_for<DerivedNogoods>(support_.positions_of(derived.body)).push_back(std::move(derived));
     }
     for (auto& [key, content] : groups_) program_.groups.push_back({family, key.first, std::move(content)});
@@ -82,7 +82,7 @@ class GroupWriter {
   }
 
   const Formulas& formulas_;
-  const Circuit& circuit_;
+  const NodeWriter& nodes_;
   ConstraintProgram& program_;
   SupportFinder support_;
   std::map<int, int> aggregates_;                                            // by sum
@@ -133,9 +133,9 @@ class Hash {
 
 }  // namespace
 
-void write_groups(const std::vector<Kinds>& kinds, const Definitions& definitions, const Circuit& circuit,
+void write_groups(const std::vector<Kinds>& kinds, const Definitions& definitions, const NodeWriter& nodes,
                   ConstraintProgram& program) {
-  GroupWriter writer(definitions, circuit, program);
+  GroupWriter writer(definitions, nodes, program);
   for (std::size_t family = 0; family < kinds.size(); ++family)
     writer.write(static_cast<int>(family), kinds[family]);
 }

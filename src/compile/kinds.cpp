@@ -6,7 +6,7 @@
 //   anything else                               derived
 #include <algorithm>
 
-#include "compile/constraints.h"
+#include "compile/kinds.h"
 
 namespace as2::compile {
 namespace {

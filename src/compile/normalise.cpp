@@ -8,7 +8,7 @@
 #include <deque>
 
 #include "as2/error.h"
-#include "compile/locate.h"
+#include "compile/refusals.h"
 
 namespace as2::compile {
 namespace {

@@ -1,15 +1,21 @@
 #include "compile/passes.h"
 
+#include <algorithm>
+
 #include "compile/dump.h"
 #include "compile/groups.h"
-#include "compile/locate.h"
+#include "compile/refusals.h"
 
 namespace as2::compile {
 namespace {
 
 void run_choices(Compilation& c) {
   c.choices = find_choices(c.ground, c.normal);
-  if (c.choices.groups.empty()) refuse_no_positions(c.ground);
+  // What is violated whatever is chosen needs no choice to have no answer.
+  const auto& constraints = c.normal.constraints;
+  const bool hopeless = std::any_of(constraints.begin(), constraints.end(),
+                                    [](const NormalRule& rule) { return !rule.sum && rule.body.empty(); });
+  if (c.choices.groups.empty() && !hopeless) refuse_no_positions(c.ground);
 }
 
 void run_positions(Compilation& c) {
@@ -33,27 +39,27 @@ void run_constraints(Compilation& c) {
 
 void run_circuit(Compilation& c) {
   ConstraintProgram& program = c.result.program;
-  Circuit& circuit = c.circuit.emplace(c.ground, c.positions, c.definitions);
+  NodeWriter& nodes = c.nodes.emplace(c.ground, c.positions, c.definitions);
   for (const Kinds& family : c.kinds) {
     for (const auto& body : family.deriveds) {
-      for (const Formula formula : body) circuit.need(formula);
+      for (const Formula formula : body) nodes.need(formula);
     }
   }
   for (const auto& level : c.objectives.levels) {
-    for (const FormulaCost& cost : level.second) circuit.need(cost.condition);
+    for (const FormulaCost& cost : level.second) nodes.need(cost.condition);
   }
-  for (const auto& shown : c.shown) circuit.need(shown.second);
-  circuit.write(program);
+  for (const auto& shown : c.shown) nodes.need(shown.second);
+  nodes.write(program);
 
   program.objective_statements = c.objectives.statements;
   for (const auto& [priority, costs] : c.objectives.levels) {
     ObjectiveLevel level;
     level.priority = priority;
     for (const FormulaCost& cost : costs)
-      level.costs.push_back({cost.weight, circuit.ref(cost.condition), cost.statement});
+      level.costs.push_back({cost.weight, nodes.ref(cost.condition), cost.statement});
     program.objectives.push_back(std::move(level));
   }
-  for (const auto& [atom, condition] : c.shown) program.shown.push_back({atom, circuit.ref(condition)});
+  for (const auto& [atom, condition] : c.shown) program.shown.push_back({atom, nodes.ref(condition)});
 }
 
 // A family that nothing can satisfy, or anything, is worth a word (one without ground instances got its when
@@ -79,7 +85,7 @@ void warn(Compilation& c) {
 }
 
 void run_groups(Compilation& c) {
-  write_groups(c.kinds, c.definitions, *c.circuit, c.result.program);
+  write_groups(c.kinds, c.definitions, *c.nodes, c.result.program);
   warn(c);
 }
 

@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "as2/compile.h"
-#include "compile/circuit.h"
-#include "compile/constraints.h"
+#include "compile/kinds.h"
+#include "compile/node_writer.h"
+#include "compile/objectives.h"
 
 namespace as2::compile {
 
@@ -25,7 +26,7 @@ struct Compilation {
   std::vector<Kinds> kinds;
   Objectives objectives;
   std::vector<std::pair<std::string, Formula>> shown;
-  std::optional<Circuit> circuit;
+  std::optional<NodeWriter> nodes;
   Compiled result;
 };
 

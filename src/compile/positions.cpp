@@ -6,7 +6,7 @@
 #include <set>
 
 #include "asp/symbol.h"
-#include "compile/choices.h"
+#include "compile/positions.h"
 
 namespace as2::compile {
 namespace {

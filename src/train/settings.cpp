@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "files.h"
+#include "text.h"
 
 namespace as2::train {
 namespace {
@@ -38,22 +39,6 @@ json to_json(const toml::node& node, const std::string& file) {
   }
   throw InputError(place(node.source(), file), "a date or an inline table cannot stand here",
                    {"use a number, a string, true, false or a list of those"});
-}
-
-// Levenshtein distance, for "did you mean".
-std::size_t edit_distance(const std::string& a, const std::string& b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
 }
 
 }  // namespace

@@ -102,7 +102,7 @@ std::string text_of(const GroundProgram& program) {
   for (const auto& fact : program.facts) text += fact + ".\n";
   for (const auto& cost : program.cost_tuples) {
     text += std::to_string(cost.statement) + " " + std::to_string(cost.weight) + "@" +
-            std::to_string(cost.priority) + " " + cost.terms + " " + std::to_string(cost.lit) + "\n";
+            std::to_string(cost.priority) + " " + std::to_string(cost.lit) + "\n";
   }
   for (const auto& signature : program.shown_signatures) text += "#show " + signature + "\n";
   for (const auto& [term, lit] : program.shown_terms) text += "#show " + term + std::to_string(lit) + "\n";

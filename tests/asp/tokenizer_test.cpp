@@ -80,10 +80,19 @@ TEST(Tokenizer, ErrorsAreLocated) {
   EXPECT_THAT(error_of(":~ a. [1"), HasSubstr("the file ends inside a statement"));
 }
 
-TEST(Tokenizer, LineEndingsAndByteOrderMark) {
-  EXPECT_THAT(statements("\xEF\xBB\xBF"
-                         "a.\r\nb.\r\n"),
-              ElementsAre("a.", "b."));
+TEST(Tokenizer, LineEndings) {
+  EXPECT_THAT(statements("a.\r\nb.\r\n"), ElementsAre("a.", "b."));
+}
+
+TEST(Tokenizer, AByteOrderMarkIsRefusedAsByClingo) {
+  EXPECT_THAT(error_of("\xEF\xBB\xBF"
+                       "a."),
+              HasSubstr("byte-order mark"));
+}
+
+TEST(Statements, AConstantsTailBelongsToIt) {
+  EXPECT_THAT(statements("#const n=2. [default]\n#const m=3. [override] {a(1..n)}."),
+              ElementsAre("#const n=2. [default]", "#const m=3. [override]", "{a(1..n)}."));
 }
 
 TEST(Statements, SeveralOnALineAndOneOverSeveral) {

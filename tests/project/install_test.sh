@@ -23,6 +23,13 @@ if [ -x "$work/consumer/everything" ]; then
 fi
 if ldd "$work/consumer/core" | grep -E 'torch|c10'; then echo "as2::core links LibTorch"; exit 1; fi
 
+# Only layers with a public header are offered, and what those are built on.
+for layer in formats datasets sudoku vision nn train eval; do
+  if grep -q "as2::$layer\b" "$work/stage"/lib*/cmake/as2/as2Targets.cmake; then
+    echo "as2::$layer is exported without a header"; exit 1
+  fi
+done
+
 # The installed programs find each other and what ships with them.
 "$work/stage/bin/as2" --version
 for file in $(cd "$source" && ls -d programs/* models/* 2>/dev/null); do

@@ -1,9 +1,9 @@
-#include "compile/locate.h"
+#include "compile/refusals.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include "as2/error.h"
+#include "asp/symbol.h"
 
 namespace as2::compile {
 namespace {
@@ -17,23 +17,10 @@ const std::string& name_of(const GroundProgram& ground, Atom atom) {
   return atom < ground.names.size() ? ground.names[atom] : kNone;
 }
 
-std::string predicate_of(const std::string& atom) {
-  return atom.substr(0, atom.find('('));
-}
-
-bool is_identifier(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '\'';
-}
-
-// Does the head of the statement mention the predicate?
-bool head_mentions(const Statement& statement, const std::string& predicate) {
-  const std::string head = statement.text.substr(0, statement.text.find(":-"));
-  for (std::size_t at = head.find(predicate); at != std::string::npos; at = head.find(predicate, at + 1)) {
-    const std::size_t end = at + predicate.size();
-    if ((at == 0 || !is_identifier(head[at - 1])) && (end == head.size() || !is_identifier(head[end])))
-      return true;
-  }
-  return false;
+// Does the head of the statement derive or choose atoms like this one?
+bool defines(const Statement& statement, const std::string& atom) {
+  const std::string signature = asp::parse_symbol(atom).signature();
+  return std::find(statement.heads.begin(), statement.heads.end(), signature) != statement.heads.end();
 }
 
 std::vector<std::string> named(const GroundProgram& ground, const std::vector<Atom>& atoms) {
@@ -66,10 +53,7 @@ SourceLocation whole_program(const GroundProgram& ground) {
 SourceLocation rule_of(const GroundProgram& ground, const std::vector<Atom>& atoms) {
   for (const std::string& name : named(ground, atoms)) {
     for (const Statement& statement : ground.statements) {
-      const bool defines = statement.kind == asp::StatementKind::kRule ||
-                           statement.kind == asp::StatementKind::kClue ||
-                           statement.kind == asp::StatementKind::kChoice;
-      if (defines && head_mentions(statement, predicate_of(name))) return statement.location;
+      if (defines(statement, name)) return statement.location;
     }
   }
   return whole_program(ground);
@@ -89,7 +73,7 @@ void refuse_chosen_and_derived(const GroundProgram& ground, Atom atom) {
   for (const Statement& statement : ground.statements) {
     const bool rule =
         statement.kind == asp::StatementKind::kRule || statement.kind == asp::StatementKind::kClue;
-    if (rule && head_mentions(statement, predicate_of(name))) place = statement.location;
+    if (rule && defines(statement, name)) place = statement.location;
   }
   throw InputError(place, name + " is both chosen and derived by a rule",
                    {"let the choice say it and the rule constrain it: instead of `" + name +

@@ -1,0 +1,26 @@
+// Pass `positions`: what positions are called, and in which order they stand.
+#pragma once
+
+#include <vector>
+
+#include "as2/constraint_program.h"
+#include "as2/ground_program.h"
+#include "compile/choices.h"
+
+namespace as2::compile {
+
+// Where an atom's truth is read: this symbol of this position.
+struct AtomPlace {
+  int position = -1;
+  int symbol = -1;
+};
+
+struct Positions {
+  std::vector<Position> positions;  // in clingo's term order
+  std::vector<int> group;           // per position: index into Choices::groups
+  std::vector<AtomPlace> place;     // per atom
+};
+
+Positions name_positions(const asp::GroundProgram& ground, const Choices& choices);
+
+}  // namespace as2::compile

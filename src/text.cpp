@@ -1,0 +1,71 @@
+#include "text.h"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+namespace as2 {
+namespace {
+
+constexpr std::size_t kMostBytes = 100;
+
+bool continues(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
+}
+
+// Bytes of the character at the front; 0 if it is not UTF-8 (overlong forms and surrogates included).
+std::size_t character_size(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text[0]);
+  const std::size_t size = first < 0x80                    ? 1
+                           : first >= 0xC2 && first < 0xE0 ? 2
+                           : first >= 0xE0 && first < 0xF0 ? 3
+                           : first >= 0xF0 && first < 0xF5 ? 4
+                                                           : 0;
+  if (size == 0 || text.size() < size) return 0;
+  if (!std::all_of(text.begin() + 1, text.begin() + static_cast<std::ptrdiff_t>(size), continues)) return 0;
+  if (size < 3) return size;
+  const auto second = static_cast<unsigned char>(text[1]);
+  const bool overlong = (first == 0xE0 && second < 0xA0) || (first == 0xF0 && second < 0x90);
+  const bool outside = (first == 0xED && second >= 0xA0) || (first == 0xF4 && second >= 0x90);
+  return overlong || outside ? 0 : size;
+}
+
+}  // namespace
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0]++;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t substituted = diagonal + (a[i - 1] != b[j - 1] ? 1 : 0);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+    }
+  }
+  return row[b.size()];
+}
+
+std::string shortened(std::string_view text) {
+  if (text.size() <= kMostBytes) return std::string(text);
+  std::size_t end = kMostBytes;
+  while (end > 0 && continues(text[end])) --end;
+  return std::string(text.substr(0, end)) + "…";
+}
+
+std::string in_quotes(std::string_view text) {
+  return "'" + shortened(text) + "'";
+}
+
+std::string as_utf8(std::string_view text) {
+  std::string result;
+  result.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t size = character_size(text);
+    result += size > 0 ? text.substr(0, size) : std::string_view("\xEF\xBF\xBD");
+    text.remove_prefix(std::max<std::size_t>(size, 1));
+  }
+  return result;
+}
+
+}  // namespace as2

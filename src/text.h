@@ -1,0 +1,21 @@
+// Small things that messages are made of.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace as2 {
+
+// Levenshtein distance, for "did you mean".
+std::size_t edit_distance(std::string_view a, std::string_view b);
+
+// The text, or its beginning and `…` where it is too long to be read in a message.
+std::string shortened(std::string_view text);
+// The text, shortened, between `'`: how messages quote what they were given.
+std::string in_quotes(std::string_view text);
+
+// The text with U+FFFD in place of whatever is not UTF-8, since JSON can hold nothing else.
+std::string as_utf8(std::string_view text);
+
+}  // namespace as2
