@@ -1,7 +1,7 @@
 # cmake --install: libraries, headers, both programs, programs/, models/, and as2Config.cmake for
 # find_package(as2), which offers
-#   as2::core   compiling, decoding, verifying; no LibTorch
-#   as2::as2    and soft T_P, where this build has LibTorch
+#   as2::core   compiling, decoding, probabilities, verifying; no LibTorch
+#   as2::as2    and soft T_P and the circuit over tensors, where this build has LibTorch
 # Only layers with a header in include/as2/ are offered, and what those are built on.
 include(CMakePackageConfigHelpers)
 

@@ -74,7 +74,9 @@ struct UniqueReading {
 struct Decoded {
   Status status = Status::kUnsatisfiable;
   std::vector<Model> models;  // best first; empty when unsatisfiable or dead end
-  double gap = 0;             // kSatisfied: upper bound minus the score found
+  // kSatisfied: by how much, at most, the best answer's score lies above the one found. With objective_first
+  // it is that of the first criterion that is not proved: a level's cost, or log p.
+  double gap = 0;
   std::int64_t nodes = 0;
   int dead_end_position = -1;  // kDeadEnd
   Conflict conflict;           // kUnsatisfiable

@@ -1,6 +1,6 @@
 // A ground program as gringo writes it (aspif 1), with the source statement behind every rule.
-// `asp/` tags the user's statements before grounding, so that a ground rule can be traced to its line, and the
-// reader resolves the tags: in a GroundProgram no tag is left in a body and none has a name.
+// `asp/` tags the user's statements before grounding, so that a ground rule can be traced to its line, and
+// the reader resolves the tags: in a GroundProgram no tag is left in a body and none has a name.
 #pragma once
 
 #include <cstdint>

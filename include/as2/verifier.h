@@ -1,5 +1,5 @@
-// clingo's word on assignments. It shares no code with the decoder, and nothing else asks clingo for an answer;
-// `as2 bench decode` runs clingo only to time it.
+// clingo's word on assignments. It shares no code with the decoder, and nothing else asks clingo for an
+// answer; `as2 bench decode` runs clingo only to time it.
 #pragma once
 
 #include <optional>

@@ -5,12 +5,12 @@
 #include <cstring>
 #include <iostream>
 #include <iterator>
-#include <numeric>
 #include <set>
 #include <unordered_map>
 
 #include "files.h"
 #include "formats/safetensors.h"
+#include "text.h"
 
 namespace as2::cli {
 namespace {
@@ -26,21 +26,30 @@ bool blank(const std::string& text) {
 // Where the key stands in the document, as near as its text tells.
 SourceLocation locate(const Document& document, const std::string& key) {
   SourceLocation location = document.location;
-  const std::size_t at = document.text.find(json(key).dump());
+  const std::size_t at = document.text.find(json(key).dump(-1, ' ', false, json::error_handler_t::replace));
   if (at != std::string::npos) {
     location.line += static_cast<int>(std::count(document.text.begin(), document.text.begin() + at, '\n'));
   }
   return location;
 }
 
-// Parses an object whose keys are positions; a position given twice is an error, not the last one's win.
+// Parses an object whose keys are positions; a position given twice, or a symbol of one, is an error: the
+// last one would win.
 json parse_object(const Document& document, const std::string& what) {
-  std::set<std::string> seen;
-  std::string repeated;
+  std::set<std::string> positions, symbols;
+  std::string position, repeated, repeated_key;
   const auto watch = [&](int depth, json::parse_event_t event, json& value) {
-    if (event == json::parse_event_t::key && depth == 1 && !seen.insert(value.get<std::string>()).second) {
-      repeated = value.get<std::string>();
+    if (event != json::parse_event_t::key || depth > 2) return true;
+    const std::string key = value.get<std::string>();
+    const bool before = !repeated.empty();
+    if (depth == 1) {
+      position = key;
+      symbols.clear();
+      if (!positions.insert(key).second) repeated = "position " + in_quotes(key);
+    } else if (!symbols.insert(key).second) {
+      repeated = "symbol " + in_quotes(key) + " of position " + in_quotes(position);
     }
+    if (!before && !repeated.empty()) repeated_key = position;
     return true;
   };
   json parsed;
@@ -50,7 +59,7 @@ json parse_object(const Document& document, const std::string& what) {
     SourceLocation location = document.location;
     const std::size_t end = std::min(document.text.size(), static_cast<std::size_t>(error.byte));
     location.line += static_cast<int>(std::count(document.text.begin(), document.text.begin() + end, '\n'));
-    throw InputError(location, std::string("not JSON: ") + error.what(),
+    throw InputError(location, "not JSON: " + shortened(error.what()),
                      {"JSON has no NaN or infinity; expected " + what});
   } catch (const json::exception& error) {
     throw InputError(document.location, std::string("not usable JSON: ") + error.what(),
@@ -61,27 +70,13 @@ json parse_object(const Document& document, const std::string& what) {
                      std::string("found a JSON ") + parsed.type_name() + ", expected an object",
                      {"expected " + what});
   }
-  if (!repeated.empty()) {
-    throw InputError(locate(document, repeated), "position '" + repeated + "' is given twice");
-  }
+  if (!repeated.empty()) throw InputError(locate(document, repeated_key), repeated + " is given twice");
   return parsed;
 }
 
-std::size_t edit_distance(const std::string& a, const std::string& b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0]++;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t substituted = diagonal + (a[i - 1] != b[j - 1] ? 1 : 0);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
-    }
-  }
-  return row[b.size()];
-}
-
 std::string nearest(const compile::ConstraintProgram& program, const std::string& name) {
+  constexpr std::size_t kTooLong = 1000;  // the distance takes time in proportion
+  if (name.size() > kTooLong) return "";
   const compile::Position* best = nullptr;
   std::size_t distance = 0;
   for (const compile::Position& position : program.positions) {
@@ -101,8 +96,7 @@ std::string joined(const std::vector<std::string>& words, std::size_t limit) {
 }
 
 std::string found(const json& value) {
-  std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
-  return text.size() > 40 ? text.substr(0, 40) + "…" : text;
+  return shortened(value.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
 // `find_position` scans; many documents of many positions deserve a table.
@@ -164,8 +158,9 @@ void read_row(const Document& document, const compile::ConstraintProgram& progra
   const std::size_t width = position.symbols.size();
   std::fill(row, row + width, 0.0);
   for (const auto& [symbol, value] : given.items()) {
-    const int s = require_symbol(program, index, symbol, locate(document, position.name));
-    if (!value.is_number()) fail("'" + symbol + "' is " + found(value) + ", expected a number");
+    int s = program.find_symbol(index, symbol);
+    if (s < 0) s = require_symbol(program, index, symbol, locate(document, position.name));
+    if (!value.is_number()) fail(in_quotes(symbol) + " is " + found(value) + ", expected a number");
     row[s] = value.get<double>();
   }
   check_row(
@@ -220,6 +215,7 @@ std::vector<BeliefsEntry> read_tensor_beliefs(const std::string& path,
             json(tensor->shape).dump(),
         {"expected F32 or F64 [batch, " + std::to_string(positions) + ", " + std::to_string(stride) + "]"});
   }
+  if (tensor->shape[0] == 0) throw InputError(location, "tensor 'beliefs' has a batch of 0: nothing to do");
   const std::size_t size = static_cast<std::size_t>(positions * stride);
   std::vector<BeliefsEntry> entries(static_cast<std::size_t>(tensor->shape[0]));
   std::vector<float> narrow(size);
@@ -250,6 +246,23 @@ std::vector<BeliefsEntry> read_tensor_beliefs(const std::string& path,
   return entries;
 }
 
+// Index of the name, or else of the only one that JSON prints like this; -1 if there is none.
+template <typename NameAt>
+int find_printed(std::size_t count, const NameAt& name_at, const std::string& name) {
+  int printed = -1;
+  int alike = 0;
+  for (std::size_t k = 0; k < count; ++k) {
+    if (name_at(k) == name) return static_cast<int>(k);
+  }
+  if (name.find("\xEF\xBF\xBD") == std::string::npos) return -1;  // U+FFFD
+  for (std::size_t k = 0; k < count; ++k) {
+    if (as_utf8(name_at(k)) != name) continue;
+    printed = static_cast<int>(k);
+    ++alike;
+  }
+  return alike == 1 ? printed : -1;
+}
+
 bool ends_with(const std::string& text, const std::string& ending) {
   return text.size() >= ending.size() &&
          text.compare(text.size() - ending.size(), ending.size(), ending) == 0;
@@ -259,20 +272,26 @@ bool ends_with(const std::string& text, const std::string& ending) {
 
 int require_position(const compile::ConstraintProgram& program, const std::string& name,
                      const SourceLocation& location) {
-  const int i = program.find_position(name);
+  const int i = find_printed(
+      program.positions.size(),
+      [&](std::size_t k) -> const std::string& { return program.positions[k].name; }, name);
   if (i >= 0) return i;
   std::vector<std::string> notes;
-  if (!program.positions.empty()) notes.push_back("the nearest position is '" + nearest(program, name) + "'");
-  throw InputError(location, "the program has no position '" + name + "'", notes);
+  if (const std::string near = nearest(program, name); !near.empty())
+    notes.push_back("the nearest position is " + in_quotes(near));
+  throw InputError(location, "the program has no position " + in_quotes(name), notes);
 }
 
 int require_symbol(const compile::ConstraintProgram& program, int position, const std::string& symbol,
                    const SourceLocation& location) {
-  const int s = program.find_symbol(position, symbol);
+  const std::vector<std::string>& symbols = program.positions[position].symbols;
+  const int s = find_printed(
+      symbols.size(), [&](std::size_t k) -> const std::string& { return symbols[k]; }, symbol);
   if (s >= 0) return s;
-  throw InputError(location,
-                   "position '" + program.positions[position].name + "' has no symbol '" + symbol + "'",
-                   {"its symbols are " + joined(program.positions[position].symbols, 12)});
+  throw InputError(
+      location,
+      "position " + in_quotes(program.positions[position].name) + " has no symbol " + in_quotes(symbol),
+      {"its symbols are " + joined(program.positions[position].symbols, 12)});
 }
 
 std::vector<Document> split_documents(const std::string& text, const std::string& name) {
@@ -285,8 +304,8 @@ std::vector<Document> split_documents(const std::string& text, const std::string
     begin = end + 1;
   }
   if (lines.empty()) throw InputError(SourceLocation{name}, "found nothing, expected a JSON document");
-  if (lines.size() == 1) return lines;
-  // A document printed over several lines has no line that is an object by itself.
+  if (lines.size() == 1 || json::accept(text)) return {{text, lines.front().location}};
+  // Neither one document nor, if no line is an object by itself, one per line: the whole is reported as one.
   const bool one_a_line = std::any_of(lines.begin(), lines.end(), [](const Document& line) {
     const std::size_t first = line.text.find_first_not_of(" \t\r");
     return line.text[first] == '{' && json::accept(line.text);
@@ -314,7 +333,8 @@ compile::Assignment parse_assignment(const Document& document, const compile::Co
     const int i = index.require(document, name);
     const bool plain = given.is_number_integer() || given.is_boolean();
     if (!given.is_string() && !plain) {
-      throw InputError(locate(document, name), "'" + name + "' is " + found(given) + ", expected a symbol",
+      throw InputError(locate(document, name),
+                       in_quotes(name) + " is " + found(given) + ", expected a symbol",
                        {"write \"" + program.positions[i].symbols.front() + "\""});
     }
     assignment[i] =
@@ -332,8 +352,11 @@ compile::Assignment parse_assignment(const Document& document, const compile::Co
 nlohmann::ordered_json assignment_json(const compile::ConstraintProgram& program,
                                        const compile::Assignment& assignment) {
   nlohmann::ordered_json object = nlohmann::ordered_json::object();
+  // Names are unique; `object[name]` would look through all that stand there already.
+  auto& items = object.get_ref<nlohmann::ordered_json::object_t&>();
+  items.reserve(assignment.size());
   for (std::size_t i = 0; i < assignment.size(); ++i) {
-    object[program.positions[i].name] = program.positions[i].symbols[assignment[i]];
+    items.emplace_back(program.positions[i].name, program.positions[i].symbols[assignment[i]]);
   }
   return object;
 }

@@ -1,5 +1,5 @@
-// Beliefs and assignments as users write them: JSON keyed by position name, one document a file or one a
-// line. `{"cell(1,1,_)": {"1": 0.9, "2": 0.1}}` and `{"cell(1,1,_)": "5"}`.
+// Beliefs and assignments as users write them: JSON keyed by position name, one document per file or one
+// per line. `{"cell(1,1,_)": {"1": 0.9, "2": 0.1}}` and `{"cell(1,1,_)": "5"}`.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -18,7 +18,7 @@ struct Document {
   SourceLocation location;
 };
 
-// The documents of a file (`-`: standard input): the whole file if it is one document, else one a line.
+// The documents of a file (`-`: standard input): the whole file if it is one document, else one per line.
 std::vector<Document> read_documents(const std::string& path);
 std::vector<Document> split_documents(const std::string& text, const std::string& name);
 
@@ -53,6 +53,7 @@ struct BeliefsEntry {
 // with `error` (answered by `{"error": …}` in its place); a bad single document throws.
 std::vector<BeliefsEntry> read_beliefs(const std::string& path, const compile::ConstraintProgram& program);
 
+// A name that is not UTF-8 is printed with U+FFFD in place of what is not; both forms are understood.
 // Index of the named position; an InputError at `location` that names the nearest ones if there is none.
 int require_position(const compile::ConstraintProgram& program, const std::string& name,
                      const SourceLocation& location);

@@ -122,6 +122,13 @@ struct CheckOptions {
   bool json = false;
 };
 
+ordered_json positions_json(const ConstraintProgram& program) {
+  ordered_json list = ordered_json::array();
+  for (const compile::Position& position : program.positions)
+    list.push_back({{"position", position.name}, {"symbols", position.symbols}});
+  return list;
+}
+
 std::string listed_positions(const ConstraintProgram& program) {
   std::string text;
   for (const compile::Position& position : program.positions) {
@@ -168,6 +175,7 @@ int check(const CheckOptions& options) {
     if (options.show == "ground") document["show"] = ground_text;
     if (options.show == "passes") document["show"] = pass_list;
     if (list) document["show"] = *list;
+    if (options.show == "positions") document["show"] = positions_json(compiled.program);
     std::cout << document.dump(2, ' ', false, ordered_json::error_handler_t::replace) << '\n';
     return kDone;
   }
@@ -190,7 +198,17 @@ Action declare_check(CLI::App& command) {
   command.add_option("--save", options->save, "Writes the compiled program, for machines without gringo")
       ->type_name("FILE.as2c");
   command.add_flag("--json", options->json, "One JSON document on standard output");
-  return [options] { return check(*options); };
+  return [options] {
+    try {
+      return check(*options);
+    } catch (const std::exception& error) {
+      if (options->json) {
+        const ordered_json document{{"error", error.what()}};
+        std::cout << document.dump(2, ' ', false, ordered_json::error_handler_t::replace) << '\n';
+      }
+      throw;
+    }
+  };
 }
 
 }  // namespace as2::cli

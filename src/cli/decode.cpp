@@ -1,5 +1,6 @@
 // as2 decode: beliefs in, an assignment that satisfies the program out, or why there is none.
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -138,7 +139,8 @@ std::vector<double> read_objective_weights(const std::vector<std::string>& given
 
 Json model_json(const ConstraintProgram& program, const decode::Model& model) {
   Json json{{"log_probability", model.log_probability},
-            {"assignment", assignment_json(program, model.assignment)}};
+            {"assignment", assignment_json(program, model.assignment)},
+            {"atoms", compile::shown_atoms(program, model.assignment)}};
   if (!program.objectives.empty()) json["cost"] = model.cost;
   return json;
 }
@@ -254,6 +256,16 @@ void print_answer(const Json& json, std::ostream& out) {
 // Nothing is asked for that would have no effect.
 void refuse_idle_settings(const Arguments& arguments) {
   const bool greedy = arguments.method == "greedy";
+  const std::pair<const char*, bool> without_effect[] = {
+      {"--models", arguments.models != 1},
+      {"--objective-weight", !arguments.objective_weights.empty()},
+      {"--objective-first", arguments.objective_first},
+      {"--node-budget", arguments.node_budget != 0},
+      {"--time-budget", arguments.time_budget != 0},
+  };
+  for (const auto& [option, given] : without_effect) {
+    if (greedy && given) throw UsageError(std::string(option) + " has no effect with --method greedy");
+  }
   if (!arguments.unique) {
     if (!greedy && !arguments.evidence.empty()) {
       throw UsageError("--evidence has an effect only with --method greedy or --unique");
@@ -364,14 +376,14 @@ Action declare_decode(CLI::App& command) {
                    "The objectives first, log p breaks ties");
   command
       .add_option("--node-budget", arguments->node_budget,
-                  "map: stop after this many nodes a document; 0: never")
+                  "map: stop after this many nodes per document; 0: never")
       ->check(CLI::NonNegativeNumber);
   command
       .add_option("--time-budget", arguments->time_budget,
-                  "map: stop after this many seconds a document; 0: never")
+                  "map: stop after this many seconds per document; 0: never")
       ->check(number_between(0, 1e9));
   command.add_option("--threads", arguments->threads, "0: all cores")->check(CLI::NonNegativeNumber);
-  command.add_flag("--json", arguments->json, "One JSON document an input document, one a line");
+  command.add_flag("--json", arguments->json, "One JSON document per input document, one per line");
   command.footer(
       "Status: optimal; satisfied (a budget ran out; `gap` bounds what is missing; or greedy); "
       "unsatisfiable; "

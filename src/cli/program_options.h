@@ -16,19 +16,26 @@ namespace as2::cli {
 struct ProgramOptions {
   std::vector<std::string> files;
   std::vector<std::string> constants;  // NAME=VALUE, as typed
+  double grounding_seconds = asp::GroundOptions().time_limit_seconds;
+  double grounding_mib = static_cast<double>(asp::GroundOptions().memory_limit_bytes >> 20);
 
-  // The constants split at `=`; throws UsageError where there is none.
+  // The constants split at `=`, and the limits; throws UsageError where there is no `=` or a name comes
+  // twice.
   asp::GroundOptions ground_options() const;
   // The program compiled, its warnings on standard error.
   compile::Compiled compile() const;
 };
 
-// Declares the files (positional, at least one, `-` is standard input) and `-c NAME=VALUE`.
-std::shared_ptr<ProgramOptions> declare_program(CLI::App& command);
+// What a verb's program may be.
+enum class ProgramForm { kTextOrCompiled, kText };
+
+// Declares the files (positional, at least one), `-c NAME=VALUE` and the limits of grounding.
+std::shared_ptr<ProgramOptions> declare_program(CLI::App& command,
+                                                ProgramForm form = ProgramForm::kTextOrCompiled);
 // Declares `--beliefs FILE`, which read_beliefs() reads.
 void declare_beliefs(CLI::App& command, std::string& file);
 
-// One a line on standard error.
+// One per line on standard error.
 void print_warnings(const std::vector<asp::Warning>& warnings);
 
 }  // namespace as2::cli

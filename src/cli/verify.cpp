@@ -7,11 +7,13 @@
 #include "cli/program_options.h"
 #include "cli/validators.h"
 #include "cli/verbs.h"
+#include "text.h"
 
 namespace as2::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using compile::ConstraintProgram;
 
 struct VerifyArguments {
   std::shared_ptr<ProgramOptions> program;
@@ -30,13 +32,55 @@ void refuse_what_clingo_cannot_read(const std::vector<std::string>& files) {
   }
 }
 
-// An assignment, or what `as2 decode --json` prints: a document that holds one.
-Document unwrapped(const Document& document) {
-  const Json json = Json::parse(document.text, nullptr, false);
-  if (!json.is_object() || !json.contains("assignment")) return document;
-  const Json& inner = json["assignment"];
-  if (inner.is_null()) throw InputError(document.location, "there is no assignment: the decoder found none");
-  return inner.is_object() ? Document{inner.dump(), document.location} : document;
+// The assignment in a document of `as2 decode --json`, or in one of its `models`; its `atoms` must be those
+// that follow from it.
+compile::Assignment parse_model(const nlohmann::json& model, const SourceLocation& location,
+                                const ConstraintProgram& program) {
+  if (!model.is_object() || !model.contains("assignment"))
+    throw InputError(location, "found a model without `assignment`");
+  if (model["assignment"].is_null())
+    throw InputError(location, "there is no assignment: the decoder found none");
+  const compile::Assignment assignment = parse_assignment({model["assignment"].dump(), location}, program);
+  if (!model.contains("atoms")) return assignment;
+  std::vector<std::string> shown = compile::shown_atoms(program, assignment);
+  for (std::string& atom : shown) atom = as_utf8(atom);
+  if (model["atoms"] != nlohmann::json(shown)) {
+    throw InputError(location, "`atoms` are not those that follow from `assignment`",
+                     {"leave `atoms` out, or give what `as2 decode` printed with it"});
+  }
+  return assignment;
+}
+
+// The assignments of a document: one, or what `as2 decode --json` printed, all its `models` included.
+std::vector<compile::Assignment> parse_document(const Document& document, const ConstraintProgram& program) {
+  const auto json = nlohmann::json::parse(document.text, nullptr, false);
+  const bool decoded = json.is_object() && json.contains("assignment") &&
+                       (json["assignment"].is_object() || json["assignment"].is_null());
+  if (!decoded) return {parse_assignment(document, program)};
+  std::vector<compile::Assignment> assignments = {parse_model(json, document.location, program)};
+  if (!json.contains("models")) return assignments;
+  for (const auto& model : json["models"]) {
+    compile::Assignment assignment = parse_model(model, document.location, program);
+    if (assignment != assignments.front()) assignments.push_back(std::move(assignment));
+  }
+  return assignments;
+}
+
+// One verdict on all the assignments of a document: that of the first which is not valid.
+verify::Verdict joined(const verify::Verdict* first, std::size_t count) {
+  for (std::size_t k = 0; k < count; ++k) {
+    if (first[k].valid == true) continue;
+    verify::Verdict verdict = first[k];
+    if (count > 1 && verdict.valid == false)
+      verdict.message +=
+          (verdict.message.empty() ? "" : "; ") + ("model " + std::to_string(k + 1)) + " is not valid";
+    return verdict;
+  }
+  return first[0];
+}
+
+std::string line_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 Json json_of(const verify::Verdict& verdict) {
@@ -68,16 +112,18 @@ int verify_assignments(const VerifyArguments& arguments) {
   const std::vector<Document> documents = read_documents(arguments.assignments);
 
   std::vector<verify::ChosenAtoms> assignments;
-  std::vector<std::string> errors(documents.size());  // empty: the document is an assignment
+  std::vector<std::size_t> ends(documents.size());    // of each document's assignments
+  std::vector<std::string> errors(documents.size());  // empty: the document holds assignments
   for (std::size_t k = 0; k < documents.size(); ++k) {
     try {
-      assignments.push_back(
-          verify::chosen_atoms(program, parse_assignment(unwrapped(documents[k]), program)));
+      for (const compile::Assignment& assignment : parse_document(documents[k], program))
+        assignments.push_back(verify::chosen_atoms(program, assignment));
     } catch (const InputError& error) {
       if (documents.size() == 1) throw;
       errors[k] = error.what();
       std::cerr << error.what() << '\n';
     }
+    ends[k] = assignments.size();
   }
   verify::VerifyOptions options;
   options.constants = ground_options.constants;
@@ -86,15 +132,18 @@ int verify_assignments(const VerifyArguments& arguments) {
       verify::verify(arguments.program->files, assignments, options);
 
   std::string said;
+  int code = kDone;
   std::size_t next = 0;
-  for (const std::string& error : errors) {
-    if (!error.empty()) {
-      std::cout << (arguments.json ? Json{{"error", error}}.dump() : "error") << '\n';
+  for (std::size_t k = 0; k < documents.size(); ++k) {
+    if (!errors[k].empty()) {
+      std::cout << (arguments.json ? line_of({{"error", errors[k]}}) : "error") << '\n';
+      code = kInputAtFault;
       continue;
     }
-    const verify::Verdict& verdict = verdicts[next++];
+    const verify::Verdict verdict = joined(verdicts.data() + next, ends[k] - next);
+    next = ends[k];
     if (arguments.json) {
-      std::cout << json_of(verdict).dump() << '\n';
+      std::cout << line_of(json_of(verdict)) << '\n';
     } else {
       print(verdict);
     }
@@ -102,24 +151,25 @@ int verify_assignments(const VerifyArguments& arguments) {
       std::cerr << "warning: " << verdict.message << '\n';
     said = verdict.message;
   }
-  return next == errors.size() ? kDone : kInputAtFault;
+  return code;
 }
 
 }  // namespace
 
 Action declare_verify(CLI::App& command) {
   auto arguments = std::make_shared<VerifyArguments>();
-  arguments->program = declare_program(command);
+  arguments->program = declare_program(command, ProgramForm::kText);
   command
-      .add_option("--assignment", arguments->assignments,
-                  "JSON {position: symbol}, or what `as2 decode --json` prints; one or many, one a line; `-` "
-                  "is standard input")
+      .add_option(
+          "--assignment", arguments->assignments,
+          "JSON {position: symbol}, or what `as2 decode --json` prints; one or many, one per line; `-` "
+          "is standard input")
       ->required()
       ->type_name("FILE");
   command.add_option("--time-limit", arguments->time_limit, "Seconds clingo may take")
       ->capture_default_str()
       ->check(number_between(0.001, 1e9));
-  command.add_flag("--json", arguments->json, "One JSON document an assignment, one a line");
+  command.add_flag("--json", arguments->json, "One JSON document per assignment, one per line");
   command.footer("Valid or not, both are answers: exit 0. `valid` in the document says which.");
   return [arguments] { return verify_assignments(*arguments); };
 }

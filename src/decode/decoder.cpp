@@ -122,7 +122,7 @@ Decoded Decoder::Impl::decode(Search& search, const Query& query, const DecodeOp
     decoded.unique = reading;
     return decoded;
   }
-  const double scale = fill_losses(problem, query, stride, options, search.losses);
+  const std::vector<double> units = fill_losses(problem, query, stride, options, search.losses);
   SearchResult result = search.run(search.losses, query.pins, options.models, limits);
 
   Decoded decoded;
@@ -135,10 +135,13 @@ Decoded Decoder::Impl::decode(Search& search, const Query& query, const DecodeOp
     }
     return decoded;
   }
-  decoded.status = result.complete ? Status::kOptimal : Status::kSatisfied;
-  if (!result.complete) {
-    decoded.gap = static_cast<double>(result.found.front().loss[0] - result.bound) / scale;
+  // Of the other criteria only the sum of each position's least loss is known, which is 0.
+  const std::vector<std::int64_t>& loss = result.found.front().loss;
+  for (std::size_t c = 0; c < loss.size() && decoded.gap == 0 && !result.complete; ++c) {
+    const bool counts = c + 1 < loss.size() || query.guide.empty();  // the guide only breaks ties
+    if (counts) decoded.gap = static_cast<double>(loss[c] - (c == 0 ? result.bound : 0)) / units[c];
   }
+  decoded.status = result.complete ? Status::kOptimal : Status::kSatisfied;
   return decoded;
 }
 

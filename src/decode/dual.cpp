@@ -86,7 +86,8 @@ std::int64_t shift_losses(const State& state, const std::vector<std::int64_t>& l
     for (int v = state.first_value(i); v >= 0; v = state.next_value(i, v))
       least = std::min(least, shifted[v]);
     for (int v = problem.value_begin[i]; v < problem.value_begin[i + 1]; ++v) {
-      shifted[v] = state.has(v) ? shifted[v] - least : 0;
+      // What a pin has taken away may be cheaper, but losses are not negative.
+      shifted[v] = std::max<std::int64_t>(0, shifted[v] - least);
     }
     constant += least;
   }

@@ -1,8 +1,8 @@
 #include "decode/problem.h"
 
 #include <algorithm>
-#include <limits>
 
+#include "compile/value_set.h"
 #include "overloaded.h"
 
 namespace as2::decode {
@@ -16,20 +16,6 @@ using compile::Group;
 using compile::Node;
 using compile::NodeRef;
 using compile::SetLiteral;
-
-compile::ValueSet complement(const compile::ValueSet& set) {
-  constexpr std::int64_t kLow = std::numeric_limits<std::int64_t>::min();
-  constexpr std::int64_t kHigh = std::numeric_limits<std::int64_t>::max();
-  compile::ValueSet result;
-  std::int64_t next = kLow;
-  for (const auto& [low, high] : set.intervals) {
-    if (low > next) result.intervals.emplace_back(next, low - 1);
-    if (high == kHigh) return result;
-    next = high + 1;
-  }
-  result.intervals.emplace_back(next, kHigh);
-  return result;
-}
 
 // Nodes that some enabled group, an objective or an observed node depends on.
 std::vector<char> needed_nodes(const ConstraintProgram& program, const std::vector<char>& enabled,
@@ -133,6 +119,21 @@ Problem::Problem(const ConstraintProgram& program, const std::vector<char>& enab
     only_slots.push_back(
         wide_of_position.size(i) + linears_of_position.size(i) + components_of_position.size(i) == 0);
   }
+  find_loose();
+}
+
+void Problem::find_loose() {
+  std::vector<char> is_tied(static_cast<std::size_t>(positions), 0);
+  for (const Table* table : {&slots, &nogoods}) {
+    for (const int item : table->items) is_tied[position_of_literal(item)] = 1;
+  }
+  for (const int value : exact.items) is_tied[position_of[value]] = 1;
+  for (int i = 0; i < real; ++i) {
+    const bool alone =
+        !is_tied[i] &&
+        linears_of_position.size(i) + components_of_position.size(i) + tables_of_position.size(i) == 0;
+    (alone ? loose : tied).push_back(i);
+  }
 }
 
 int Problem::add_position(int symbols) {
@@ -177,13 +178,8 @@ void Problem::add_group(const ConstraintProgram& program, const Group& group) {
 void Problem::add_linear(const ConstraintProgram& program, const compile::Linear& linear) {
   const auto& aggregate = program.aggregates[linear.aggregate];
   LinearConstraint constraint{aggregate.positions, aggregate.values, linear.guard, linear.allowed};
-  for (auto& set : constraint.allowed) {
-    for (auto& [low, high] : set.intervals) {
-      // The constant moves to the other side; open ends stay open.
-      if (low != std::numeric_limits<std::int64_t>::min()) low -= aggregate.constant;
-      if (high != std::numeric_limits<std::int64_t>::max()) high -= aggregate.constant;
-    }
-  }
+  // The constant moves to the other side.
+  for (compile::ValueSet& set : constraint.allowed) set = compile::affine(set, 1, -aggregate.constant);
   linears.push_back(std::move(constraint));
 }
 
@@ -334,7 +330,7 @@ void Problem::add_bound(int holds, const Bound& bound) {
   }
   LinearConstraint constraint;
   constraint.guard = position_of[holds];
-  constraint.allowed = {complement(bound.allowed), bound.allowed};
+  constraint.allowed = {compile::complement(bound.allowed), bound.allowed};
   for (auto& [position, row] : weights) {
     constraint.positions.push_back(position);
     constraint.values.push_back(std::move(row));

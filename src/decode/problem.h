@@ -106,6 +106,8 @@ class Problem {
   std::vector<RecursiveComponent> components;
   Table components_of_position;
   std::vector<char> only_slots;  // per position: no wide literal, linear constraint or component on it
+  std::vector<int> tied;         // real positions that some constraint or definition is about
+  std::vector<int> loose;        // the other real ones
   std::vector<CostLiteral> costs;
   std::vector<std::int64_t> constant_cost;  // per level
 
@@ -134,6 +136,7 @@ class Problem {
   void add_costs(const compile::ConstraintProgram& program);
   void recognise_tables(const compile::ConstraintProgram& program);
   std::vector<int> symbols_of(int literal) const;
+  void find_loose();
 
   std::map<std::pair<int, std::vector<int>>, int> wide_ids_;
   std::vector<int> node_literal_;

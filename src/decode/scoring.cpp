@@ -6,7 +6,10 @@
 namespace as2::decode {
 namespace {
 
-// Losses of one belief a position: scale · (log best − log p), 0 where the position is uniform.
+// Beyond it the steps of 2⁻²⁰ in which log p would be counted could hide a difference.
+constexpr double kMostRange = 2199023255552.0;  // 2⁴¹
+
+// Losses of one belief per position: scale · (log best − log p), 0 where the position is uniform.
 void add_belief_losses(const Problem& problem, const Beliefs& beliefs, int stride, double scale,
                        std::vector<std::int64_t>& row) {
   for (int i = 0; i < problem.real; ++i) {
@@ -57,18 +60,24 @@ double weight_of(const DecodeOptions& options, int level) {
 
 }  // namespace
 
-double fill_losses(const Problem& problem, const Query& query, int stride, const DecodeOptions& options,
-                   std::vector<std::vector<std::int64_t>>& losses) {
+std::vector<double> fill_losses(const Problem& problem, const Query& query, int stride,
+                                const DecodeOptions& options,
+                                std::vector<std::vector<std::int64_t>>& losses) {
   const std::size_t levels = options.objective_first ? problem.constant_cost.size() : 0;
   losses.resize(levels + 1 + (query.guide.empty() ? 0 : 1));
   for (auto& row : losses) row.assign(static_cast<std::size_t>(problem.values), 0);
 
-  // Sums must stay well inside 64 bits.
+  // Sums must stay well inside 64 bits, and log p must not drown in them.
   double range = -std::log(kFloor) * std::max(1, problem.real);
   for (const CostLiteral& cost : problem.costs) {
+    if (options.objective_first) break;
     range += std::abs(weight_of(options, cost.level) * static_cast<double>(cost.weight));
   }
-  AS2_REQUIRE(std::isfinite(range), "an objective weight is not finite");
+  if (!(range < kMostRange)) {
+    throw InputError("the objectives, times their weights, are too large to be weighed against log p",
+                     {"give them smaller weights (--objective-weight), or let them decide before log p "
+                      "(--objective-first)"});
+  }
   const double scale = std::exp2(std::min(40.0, 61.0 - std::ceil(std::log2(range))));
 
   add_belief_losses(problem, query.beliefs, stride, scale, losses[levels]);
@@ -84,7 +93,9 @@ double fill_losses(const Problem& problem, const Query& query, int stride, const
     for (auto& row : losses) bring_least_to_zero(problem, row);
   }
   if (!query.guide.empty()) add_belief_losses(problem, query.guide, stride, scale, losses.back());
-  return options.objective_first && levels > 0 ? 1.0 : scale;
+  std::vector<double> units(losses.size(), scale);
+  std::fill_n(units.begin(), levels, 1.0);
+  return units;
 }
 
 double log_probability(const Beliefs& beliefs, int stride, const compile::Assignment& assignment) {

@@ -13,9 +13,10 @@ inline constexpr double kFloor = 1e-30;  // of probabilities, in logarithms
 
 // Fills `losses`, one row per criterion, most important first. Without objective_first: −(Σ log p − Σ
 // λ·cost); with it: each level's cost, then −Σ log p. A guide adds −Σ log guide as the last criterion. Per
-// position the least loss is 0. Returns the units of the first criterion that make one unit of score.
-double fill_losses(const Problem& problem, const Query& query, int stride, const DecodeOptions& options,
-                   std::vector<std::vector<std::int64_t>>& losses);
+// position the least loss is 0. Returns per criterion how many units make one of what it counts (log p, or
+// cost).
+std::vector<double> fill_losses(const Problem& problem, const Query& query, int stride,
+                                const DecodeOptions& options, std::vector<std::vector<std::int64_t>>& losses);
 
 // Σ log max(p, kFloor).
 double log_probability(const Beliefs& beliefs, int stride, const compile::Assignment& assignment);

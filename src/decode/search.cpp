@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "decode/dual.h"
 
@@ -36,6 +37,7 @@ SearchResult Search::run(const std::vector<std::vector<std::int64_t>>& given, co
   offset_ = 0;
   filter_ = filter;
   least_seen_ = kNoCap;
+  proven_.clear();
   bool shifted = state_.problem().exact.rows() == 0;
   const std::vector<std::vector<std::int64_t>>* used = &given;
   for (cap_ = 0;;) {
@@ -57,7 +59,10 @@ SearchResult Search::run(const std::vector<std::vector<std::int64_t>>& given, co
     const std::int64_t refused = state_.least_refused();
     if (!result_.complete || result_.found.size() == models_ || cap_ == kNoCap) break;
     if (refused > largest_cap()) break;
-    result_.bound = offset_ + (result_.found.empty() ? refused : result_.found.front().loss[0]);
+    // Whatever lies under the cap has been found: the best of it, if there is any, is the best of all.
+    for (Found& model : result_.found) model.loss[0] += offset_;
+    if (!result_.found.empty()) proven_ = std::move(result_.found);
+    result_.bound = proven_.empty() ? offset_ + refused : proven_.front().loss[0];
     cap_ = refused + (result_.nodes - before > kDearRound ? refused : refused / (filter_ ? kFineSteps : 3));
     cap_ = std::min(cap_, largest_cap());
     if (!shifted && result_.nodes > kEasy) {
@@ -66,13 +71,28 @@ SearchResult Search::run(const std::vector<std::vector<std::int64_t>>& given, co
       shifted_ = given;
       offset_ = shift_losses(state_, given[0], shifted_[0]);
       used = &shifted_;
-      result_.bound = std::max(result_.bound, offset_);
+      if (proven_.empty()) result_.bound = std::max(result_.bound, offset_);
       cap_ = std::max<std::int64_t>(0, refused - offset_);
     }
   }
   for (Found& model : result_.found) model.loss[0] += offset_;
+  if (!result_.complete) keep_proven();
   if (result_.complete && !result_.found.empty()) result_.bound = result_.found.front().loss[0];
   return result_;
+}
+
+// A round that a limit ended early may have missed what an earlier one had found.
+void Search::keep_proven() {
+  auto& found = result_.found;
+  for (Found& model : proven_) {
+    const bool known = std::any_of(found.begin(), found.end(),
+                                   [&](const Found& other) { return other.assignment == model.assignment; });
+    if (!known) found.push_back(std::move(model));
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Found& a, const Found& b) { return a.loss < b.loss; });
+  if (found.size() > models_) found.resize(models_);
+  if (!found.empty()) result_.bound = std::min(result_.bound, found.front().loss[0]);
 }
 
 bool Search::start(const std::vector<std::vector<std::int64_t>>& given, const std::vector<Pin>& pins,
@@ -84,10 +104,54 @@ bool Search::start(const std::vector<std::vector<std::int64_t>>& given, const st
     if (!state_.fix(p.value_begin[pin.position] + pin.symbol, 0)) return false;
   }
   state_.set_losses(given);
+  settle_loose();
   std::vector<std::int64_t> cutoff(given.size(), std::numeric_limits<std::int64_t>::min());
   cutoff[0] = cap + 1;
   state_.set_cutoff(cutoff);
   return true;
+}
+
+// Loose positions are independent of everything, so only the cheapest alternatives of all of them together
+// can stand in one of the K best assignments: K − 1 of them. All others leave before the search begins, which
+// therefore decides, and remembers reasons for, the rest alone.
+void Search::settle_loose() {
+  const Problem& p = state_.problem();
+  if (filter_) {  // it has its own opinion of what is good
+    open_.resize(static_cast<std::size_t>(p.real));
+    std::iota(open_.begin(), open_.end(), 0);
+    state_.set_most_levels(open_.size());
+    return;
+  }
+  const auto cheaper = [&](int a, int best_a, int b, int best_b) {
+    for (int c = 0; c < state_.criteria(); ++c) {
+      const std::int64_t more_a = state_.loss(c, a) - state_.loss(c, best_a);
+      const std::int64_t more_b = state_.loss(c, b) - state_.loss(c, best_b);
+      if (more_a != more_b) return more_a < more_b;
+    }
+    return a < b;
+  };
+  std::vector<std::pair<int, int>> others;  // a value, and the best one of its position
+  for (const int i : p.loose) {
+    int best = state_.first_value(i);
+    for (int v = state_.next_value(i, best); v >= 0; v = state_.next_value(i, v)) {
+      if (cheaper(v, best, best, best)) best = v;
+    }
+    for (int v = state_.first_value(i); v >= 0; v = state_.next_value(i, v)) {
+      if (v != best) others.emplace_back(v, best);
+    }
+  }
+  const std::size_t kept = std::min(others.size(), models_ - 1);
+  const auto middle = others.begin() + static_cast<std::ptrdiff_t>(kept);
+  std::nth_element(others.begin(), middle, others.end(), [&](const auto& a, const auto& b) {
+    return cheaper(a.first, a.second, b.first, b.second);
+  });
+  std::for_each(middle, others.end(), [&](const auto& other) { state_.remove(other.first, 0); });
+  open_ = p.tied;
+  for (const int i : p.loose) {
+    if (state_.size(i) > 1) open_.push_back(i);
+  }
+  std::sort(open_.begin(), open_.end());
+  state_.set_most_levels(open_.size());
 }
 
 void Search::explore() {
@@ -164,7 +228,7 @@ int Search::choose() const {
   int certain = -1;
   int least_size = std::numeric_limits<int>::max();
   int smallest = -1;
-  for (int i = 0; i < p.real; ++i) {
+  for (const int i : open_) {
     const int size = state_.size(i);
     if (size == 1) continue;
     if (state_.costed(i)) {
@@ -217,7 +281,7 @@ bool Search::out_of_budget() {
     result_.complete = false;
     return true;
   }
-  const bool looking = !filter_ && result_.found.empty() && cap_ != kNoCap;
+  const bool looking = !filter_ && result_.found.empty() && proven_.empty() && cap_ != kNoCap;
   if (limits_.nodes > 0 && result_.nodes >= (looking ? limits_.nodes / 2 : limits_.nodes)) {
     (looking ? abandoned_ : result_.complete) = looking;
     return true;

@@ -56,9 +56,11 @@ class Search {
  private:
   bool start(const std::vector<std::vector<std::int64_t>>& losses, const std::vector<Pin>& pins,
              std::int64_t cap);
+  void settle_loose();
   void explore();
   bool resolve();
   void record();
+  void keep_proven();
   int choose() const;
   bool out_of_budget();
   void learn(const std::vector<std::vector<std::int64_t>>& losses, const std::vector<Pin>& pins,
@@ -77,8 +79,10 @@ class Search {
   std::int64_t least_seen_ = 0;  // loss of an answer, accepted or not, in the losses given
   std::int64_t lower_ = 0;       // what learning has proved of the first criterion
   std::vector<std::vector<std::int64_t>> shifted_;
-  bool abandoned_ = false;  // the cap was given up for want of budget
-  bool impatient_ = false;  // time to learn from conflicts
+  std::vector<Found> proven_;  // by the last round that was searched to its end: the best there are
+  std::vector<int> open_;      // positions to decide
+  bool abandoned_ = false;     // the cap was given up for want of budget
+  bool impatient_ = false;     // time to learn from conflicts
 };
 
 }  // namespace as2::decode

@@ -68,6 +68,13 @@ void State::reset() {
   clear_queues();
 }
 
+void State::set_most_levels(std::size_t levels) {
+  words_ = static_cast<int>(std::max<std::size_t>(1, (levels + 63) / 64));
+  arena_.assign(static_cast<std::size_t>(words_), 0);
+  gathering_.assign(static_cast<std::size_t>(words_), 0);
+  conflict_.assign(static_cast<std::size_t>(words_), 0);
+}
+
 void State::set_losses(const std::vector<std::vector<std::int64_t>>& losses) {
   const std::size_t criteria = losses.size();
   loss_.clear();

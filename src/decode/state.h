@@ -27,6 +27,10 @@ class State {
   // False: the program itself has no answer.
   bool consistent() const { return base_consistent_; }
 
+  // How many levels may be open at once (else one per real position); the sets of levels in reasons are that
+  // long. Forgets all reasons.
+  void set_most_levels(std::size_t levels);
+
   // Losses of values, one array of `values` per criterion, most important first; the least of every position
   // is 0. They must outlive the search. A criterion's bound is Σ over positions of the least loss left.
   void set_losses(const std::vector<std::vector<std::int64_t>>& losses);

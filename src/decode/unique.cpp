@@ -36,7 +36,7 @@ SearchResult find_unique(Search& search, Search& tester, const Query& query, int
   DecodeOptions plain = options;
   plain.objective_first = false;
   plain.objective_weights.assign(problem.constant_cost.size(), 0.0);
-  const double scale = fill_losses(problem, evidence_only, stride, plain, search.losses);
+  const double scale = fill_losses(problem, evidence_only, stride, plain, search.losses)[0];
 
   const std::vector<std::vector<std::int64_t>> no_losses(
       1, std::vector<std::int64_t>(static_cast<std::size_t>(problem.values), 0));

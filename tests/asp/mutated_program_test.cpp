@@ -7,9 +7,9 @@
 #include <string>
 
 #include "as2/compile.h"
-#include "child_process.h"
 #include "asp/statements.h"
 #include "asp/tagging.h"
+#include "child_process.h"
 
 namespace as2::asp {
 namespace {

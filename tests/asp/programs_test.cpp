@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "as2/compile.h"
-#include "child_process.h"
 #include "asp/statements.h"
+#include "child_process.h"
 
 namespace as2::asp {
 namespace {

@@ -72,6 +72,51 @@ TEST_F(VerifyVerb, ReadsWhatDecodePrints) {
   EXPECT_THAT(none.err, HasSubstr("there is no assignment"));
 }
 
+TEST_F(VerifyVerb, ChecksFurtherModelsAndAtoms) {
+  put("nothing.json", "{}");
+  put("two.json",
+      as2::testing::run_as2(folder_, "decode pair.lp --beliefs nothing.json --models 2 --json").out);
+  EXPECT_EQ(run("pair.lp --assignment two.json").out, "valid\n");
+  put("bad_model.json", R"j({"assignment": {"at(1,_)": "1", "at(2,_)": "2"},
+    "models": [{"assignment": {"at(1,_)": "1", "at(2,_)": "2"}}, {"assignment": {"at(1,_)": "1", "at(2,_)": "1"}}]})j");
+  const Finished bad = run("pair.lp --assignment bad_model.json --json");
+  EXPECT_EQ(Json::parse(bad.out)["valid"], false);
+  EXPECT_EQ(Json::parse(bad.out)["violated"][0]["family"], "different");
+  EXPECT_THAT(Json::parse(bad.out)["message"].get<std::string>(), HasSubstr("model 2"));
+  put("bad_atoms.json", R"j({"assignment": {"at(1,_)": "1", "at(2,_)": "2"}, "atoms": ["at(1,1)"]})j");
+  const Finished atoms = run("pair.lp --assignment bad_atoms.json");
+  EXPECT_EQ(atoms.exit_code, 1);
+  EXPECT_THAT(atoms.err, HasSubstr("`atoms`"));
+}
+
+TEST_F(VerifyVerb, TextThatIsNotUtf8LosesNothing) {
+  put("latin.lp", "{ at(X,V) : V=1..2 } = 1 :- X=1..2.\n:- at(1,V), at(2,V). % diff\xE9rents\n");
+  put("lines.jsonl",
+      "{\"at(1,_)\":\"1\",\"at(2,_)\":\"1\"}\n{\"at(1,_)\":\"\xE9\",\"at(2,_)\":\"2\"}\n"
+      "{\"at(1,_)\":\"1\",\"at(2,_)\":\"2\"}\n");
+  const Finished many = run("latin.lp --assignment lines.jsonl --json");
+  EXPECT_EQ(many.exit_code, 1) << many.err;
+  std::istringstream lines(many.out);
+  std::string line;
+  std::getline(lines, line);
+  EXPECT_EQ(Json::parse(line)["violated"][0]["family"], "diff\uFFFDrents");
+  std::getline(lines, line);
+  EXPECT_TRUE(Json::parse(line).contains("error"));
+  std::getline(lines, line);
+  EXPECT_EQ(Json::parse(line)["valid"], true);
+}
+
+TEST_F(VerifyVerb, UnderstandsSymbolsAsDecodePrintsThem) {
+  put("cafe.lp", "{ at(\"caf\xE9\"); at(\"bar\") } = 1. :- at(\"bar\").\n");
+  put("nothing.json", "{}");
+  put("answer.json", as2::testing::run_as2(folder_, "decode cafe.lp --beliefs nothing.json --json").out);
+  EXPECT_EQ(run("cafe.lp --assignment answer.json").out, "valid\n");
+}
+
+TEST_F(VerifyVerb, OffersOnlyWhatItReads) {
+  EXPECT_EQ(run("--help").out.find(".as2c"), std::string::npos);
+}
+
 TEST_F(VerifyVerb, ConstantsCount) {
   EXPECT_EQ(run("pair.lp -c k=1 --assignment good.json").exit_code, 1);
   EXPECT_EQ(run("pair.lp -c k=3 --assignment good.json").out, "valid\n");

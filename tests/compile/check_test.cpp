@@ -66,6 +66,19 @@ TEST_F(Check, ShowsGroundPassesAndGroups) {
   EXPECT_TRUE(nlohmann::json::parse(check("addition.lp --show=passes --json").out)["show"].is_array());
 }
 
+TEST_F(Check, ListsPositionsAsAJsonList) {
+  const auto show = nlohmann::json::parse(check("sudoku.lp --show positions --json").out)["show"];
+  ASSERT_EQ(show.size(), 81U);
+  EXPECT_EQ(show[0]["position"], "cell(1,1,_)");
+  EXPECT_EQ(show[0]["symbols"].size(), 9U);
+}
+
+TEST_F(Check, PrintsADocumentOnAnErrorToo) {
+  const Outcome refused = check("no_such_file.lp --json 2>/dev/null");
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(nlohmann::json::parse(refused.out)["error"].get<std::string>(), HasSubstr("no_such_file.lp"));
+}
+
 TEST_F(Check, SavesWhatNeedsNoGringo) {
   const std::string saved = ::testing::TempDir() + "as2_check_saved.as2c";
   std::filesystem::remove(saved);

@@ -153,7 +153,43 @@ TEST(TensorBeliefs, BatchesInBothPrecisions) {
   EXPECT_THAT(entries[1].error, HasSubstr("beliefs.safetensors[1]"));
   write_tensor<double>(path, {1, 0, 0, .5}, {1, 2, 2});
   EXPECT_THROW(read_beliefs(path, two_cells()), InputError);
+  write_tensor<double>(path, {}, {0, 2, 3});
+  EXPECT_THROW(read_beliefs(path, two_cells()), InputError);
   std::remove(path.c_str());
+}
+
+TEST(Beliefs, ASymbolGivenTwiceIsRefused) {
+  EXPECT_THAT(refusal(R"j({"on": {"true": 0.2, "true": 1.0}})j"),
+              HasSubstr("symbol 'true' of position 'on' is given twice"));
+  EXPECT_THAT(refusal(R"j({"on": {"true": 1}, "cell(1,_)": {"1": 1}, "on": {"false": 1}})j"),
+              HasSubstr("position 'on' is given twice"));
+}
+
+TEST(Beliefs, ALongUnknownNameIsShortened) {
+  const std::string message = refusal("{\"" + std::string(100000, 'x') + "\": {\"1\": 1}}");
+  EXPECT_THAT(message, HasSubstr("the program has no position 'xxx"));
+  EXPECT_LT(message.size(), 1000U);
+  EXPECT_LT(refusal("{\"on\": {\"" + std::string(100000, 'x') + "\": 1}}").size(), 1000U);
+  EXPECT_LT(refusal("{\"on\": \"" + std::string(100000, 'x') + "\"}").size(), 1000U);
+}
+
+TEST(Beliefs, NamesThatAreNotUtf8AreUnderstoodAsPrinted) {
+  compile::ConstraintProgram program = two_cells();
+  program.positions[0].symbols[1] = "\"caf\xE9\"";
+  const compile::Assignment assignment{1, 0};
+  const std::string printed = assignment_json(program, assignment)
+                                  .dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  EXPECT_EQ(parse_assignment({printed, {"a.json", 1}}, program), assignment);
+  // Two symbols that print alike cannot be told apart.
+  program.positions[0].symbols[2] = "\"caf\xE8\"";
+  EXPECT_THROW(parse_assignment({printed, {"a.json", 1}}, program), InputError);
+}
+
+TEST(Documents, OneDocumentOverLinesMayHaveAnObjectOnALine) {
+  const auto documents = split_documents("{\"on\":\n{\"true\": 1}\n}\n", "b.json");
+  ASSERT_EQ(documents.size(), 1U);
+  EXPECT_EQ(split_documents("{\"a\": 1}\n{\"b\": 2}\n", "b.json").size(), 2U);
+  EXPECT_EQ(split_documents("{\"a\": 1\n{\"b\": 2}\n", "b.json").size(), 2U);
 }
 
 }  // namespace

@@ -154,5 +154,109 @@ TEST_F(DecodeVerb, SpeaksToPeopleToo) {
   EXPECT_THAT(result.out, HasSubstr("broken by the reading: differ (pair.lp:2)"));
 }
 
+TEST_F(DecodeVerb, EveryModelCarriesItsAtoms) {
+  const json answer = decode("pair.lp --beliefs beliefs.json --models 2");
+  EXPECT_EQ(answer["models"][0]["atoms"], answer["atoms"]);
+  EXPECT_EQ(answer["models"][1]["atoms"].size(), 2U);
+  EXPECT_NE(answer["models"][1]["atoms"], answer["atoms"]);
+}
+
+TEST_F(DecodeVerb, RefusesOptionsWithoutEffect) {
+  for (const std::string option :
+       {"--evidence 'cell(1,_)'", "--method greedy --models 2", "--method greedy --node-budget 5",
+        "--method greedy --time-budget 1", "--method greedy --objective-first", "--time-budget nan"}) {
+    EXPECT_EQ(run("pair.lp --beliefs beliefs.json " + option).exit_code, 2) << option;
+  }
+  EXPECT_EQ(run("pair.lp --beliefs beliefs.json --method greedy --evidence 'cell(1,_)'").exit_code, 0);
+}
+
+TEST_F(DecodeVerb, ABudgetWithSeveralModelsGivesAnHonestGap) {
+  write("gap.lp", "{y}. {e;g;h}=1. :- y. :~ not e, not y. [1]\n");
+  write("gap.json", R"j({"{e,...}": {"e": 0.35, "g": 0.65}})j");
+  const auto score = [](const json& answer) {
+    return answer["log_probability"].get<double>() - answer["cost"][0].get<double>();
+  };
+  const double best = score(decode("gap.lp --beliefs gap.json"));
+  for (const std::string budget : {"1", "2", "3", "5"}) {
+    const json answer = decode("gap.lp --beliefs gap.json --models 2 --node-budget " + budget);
+    if (answer["assignment"].is_null()) continue;
+    const double gap = answer.value("gap", 0.0);
+    EXPECT_GE(gap, 0) << budget;
+    EXPECT_GE(score(answer) + gap, best - 1e-9) << budget;
+  }
+}
+
+TEST_F(DecodeVerb, ObjectivesFirstLeaveAGapInLogPToo) {
+  // Both answers cost nothing; which is likelier is not known after one node.
+  write("first.lp",
+        "{ c(I,V) : V=1..3 } = 1 :- I=1..4. :- c(I,V), c(J,V), c(K,V), I<J, J<K. :~ c(1,1), c(2,1). [1]\n");
+  write("first.json", R"j({"c(1,_)": {"1": 0.5, "2": 0.3, "3": 0.2}, "c(2,_)": {"1": 0.6, "2": 0.4},
+                           "c(3,_)": {"1": 0.7, "3": 0.3}, "c(4,_)": {"1": 0.9, "2": 0.1}})j");
+  const double best =
+      decode("first.lp --beliefs first.json --objective-first")["log_probability"].get<double>();
+  int limited = 0;
+  for (int budget = 1; budget < 12; ++budget) {
+    const json answer =
+        decode("first.lp --beliefs first.json --objective-first --node-budget " + std::to_string(budget));
+    if (answer["status"] != "satisfied") continue;
+    ++limited;
+    if (answer["cost"][0] != 0) continue;
+    EXPECT_GE(answer["log_probability"].get<double>() + answer["gap"].get<double>(), best - 1e-9) << budget;
+  }
+  EXPECT_GT(limited, 0);
+}
+
+TEST_F(DecodeVerb, ObjectivesTooLargeToWeighAreRefused) {
+  for (const std::string weight : {"1e19", "1e308"}) {
+    write("none.json", "{}");
+    const auto refused = run("cost.lp --beliefs none.json --objective-weight " + weight);
+    EXPECT_EQ(refused.exit_code, 1) << refused.err;
+    EXPECT_THAT(refused.err, HasSubstr("--objective-first"));
+  }
+}
+
+TEST_F(DecodeVerb, WhatCanNeverHoldIsUnsatisfiable) {
+  write("never.lp", "3{a;b}.\n");
+  write("none.json", "{}");
+  EXPECT_EQ(decode("never.lp --beliefs none.json")["status"], "unsatisfiable");
+}
+
+TEST_F(DecodeVerb, SumsPast32BitsAreRefusedAsByClingo) {
+  write("sum.lp", "{a;b}. d(S) :- S=#sum{2147483647,1:a;2,2:b}.\n");
+  write("none.json", "{}");
+  const auto refused = run("sum.lp --beliefs none.json");
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("2147483649"));
+}
+
+TEST_F(DecodeVerb, ManyIndependentAtomsTakeLinearMemory) {
+  write("many.lp", "{a(1..30000)}.\n");
+  write("none.json", "{}");
+  const auto result = run("many.lp --beliefs none.json --models 3 --json");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json answer = json::parse(result.out);
+  EXPECT_EQ(answer["status"], "optimal");
+  EXPECT_EQ(answer["models"].size(), 3U);
+  EXPECT_LE(answer["nodes"].get<int>(), 8);
+}
+
+TEST_F(DecodeVerb, GroundingLimitsAreOptions) {
+  write("long.lp", "{a}. p(0). p(X+1) :- p(X), X < 100000000.\n");
+  write("none.json", "{}");
+  const auto slow = run("long.lp --beliefs none.json --grounding-seconds 0.2");
+  EXPECT_EQ(slow.exit_code, 1);
+  EXPECT_THAT(slow.err, HasSubstr("0.2 s"));
+  const auto large = run("long.lp --beliefs none.json --grounding-mib 64");
+  EXPECT_EQ(large.exit_code, 1);
+  EXPECT_THAT(large.err, HasSubstr("64 MiB"));
+  EXPECT_THAT(large.err, HasSubstr("--grounding-mib"));
+}
+
+TEST_F(DecodeVerb, AConstantGivenTwiceIsNamed) {
+  const auto twice = run("pair.lp --beliefs beliefs.json -c n=3 -c n=4");
+  EXPECT_EQ(twice.exit_code, 2);
+  EXPECT_THAT(twice.err, HasSubstr("n is given twice: 3 and 4"));
+}
+
 }  // namespace
 }  // namespace as2
