@@ -45,7 +45,7 @@ Learner::Outcome Learner::advance() {
     backtrack(0);
     if (conflicts_ >= reduce_at_) {
       reduce();
-      reduce_at_ = conflicts_ + kFirstReduction + kReductionGrowth * restarts_ / 8;
+      reduce_at_ = conflicts_ + kFirstReduction + kReductionGrowth * ++reductions_;
     }
   }
   const Literal next = selector_ >= 0 && is_open(selector_) ? selector_ : choose();

@@ -173,7 +173,7 @@ class Learner {
   std::vector<double> activity_;
   ActivityHeap order_;
   double variable_step_ = 1, clause_step_ = 1;
-  std::int64_t decisions_ = 0, conflicts_ = 0, restart_at_ = 0, reduce_at_ = 0, restarts_ = 0;
+  std::int64_t decisions_ = 0, conflicts_ = 0, restart_at_ = 0, reduce_at_ = 0, restarts_ = 0, reductions_ = 0;
 
   std::vector<Literal> conflict_, learned_clause_, reason_literals_;
   std::vector<char> seen_;

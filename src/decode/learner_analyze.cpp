@@ -205,6 +205,7 @@ void Learner::reduce() {
     if (learned_[k].levels > kGlue) worst.push_back(k);
   }
   std::sort(worst.begin(), worst.end(), [&](std::size_t a, std::size_t b) {
+    if (learned_[a].levels != learned_[b].levels) return learned_[a].levels > learned_[b].levels;
     if (learned_[a].activity != learned_[b].activity) return learned_[a].activity < learned_[b].activity;
     return a < b;
   });

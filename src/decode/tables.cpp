@@ -74,17 +74,16 @@ std::optional<LinearConstraint> sum_of_table(const std::vector<int>& positions,
       for (std::size_t k = 0; k < count && ++at[k] == integers[k].size(); ++k) at[k] = 0;
     }
     if (!consistent) continue;
-    LinearConstraint linear;
-    linear.positions = positions;
-    linear.values = std::move(integers);
-    compile::ValueSet& set = linear.allowed.emplace_back();
+    compile::ValueSet set;
     bool open = false;  // the last sum was allowed too
     for (const auto& [sum, fine] : allowed) {
       if (fine && open) set.intervals.back().second = sum;
       if (fine && !open) set.intervals.emplace_back(sum, sum);
       open = fine;
     }
-    return linear;
+    // Where there are holes, bounds see no more than the nogoods.
+    if (set.intervals.size() > 1) return std::nullopt;
+    return LinearConstraint{positions, std::move(integers), -1, {std::move(set)}};
   }
   return std::nullopt;
 }
