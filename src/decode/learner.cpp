@@ -129,7 +129,7 @@ void Learner::removed(int value) {
       queue.push_back(*k);
     }
   };
-  wake(p_.linears_of_position, sum_queue_, sum_queued_);
+  if (!summands_of_[i].empty()) narrow_sums(value);
   wake(p_.tables_of_position, table_queue_, table_queued_);
   if (!costed_[i]) return;
   for (std::size_t c = 0; c < loss_.size(); ++c) {
@@ -148,6 +148,7 @@ void Learner::removed(int value) {
 
 void Learner::restored(int value) {
   const int i = p_.position_of[value];
+  if (!summands_of_[i].empty()) widen_sums(value);
   if (!costed_[i]) return;
   for (std::size_t c = 0; c < loss_.size(); ++c) {
     int& best = best_[c][i];

@@ -80,7 +80,15 @@ class Learner {
   };
   struct Sum {
     const LinearConstraint* source;
-    std::vector<std::int64_t> least, most;  // per position, over its whole domain
+    std::vector<std::int64_t> full_least, full_most;  // per position, over its whole domain
+    std::vector<std::int64_t> least, most;            // per position, over the values left
+    std::int64_t low, high;                           // Σ of these
+    std::int64_t widest;                              // the largest range of a position
+    bool total;                                       // some symbol of the guard allows whatever value
+  };
+  struct Summand {
+    int sum;
+    int place;  // among the sum's positions; -1: its guard
   };
   struct Stored {
     std::size_t begin;  // in stored_literals_
@@ -94,6 +102,7 @@ class Learner {
   int add_variable();
   void add_positions();
   void add_wide_literals();
+  void add_sums();
   void add_constraints();
   void add_at_most_one(std::vector<Literal> literals);
   void add_clause(std::vector<Literal> literals);  // at level 0
@@ -127,6 +136,8 @@ class Learner {
   void reduce();
 
   // learner_sums.cpp, learner_tables.cpp, learner_founded.cpp, learner_bound.cpp
+  void narrow_sums(int value);
+  void widen_sums(int value);
   bool propagate_sum(int sum);
   void explain_sum(int sum, int value, int when, std::vector<Literal>& out);
   void explain_least(const Sum& sum, std::size_t k, int when, std::int64_t& low_slack,
@@ -164,7 +175,8 @@ class Learner {
   std::vector<std::vector<Literal>> rows_;     // at most one of these holds
   std::vector<std::vector<int>> rows_of_;      // per literal
   std::vector<Sum> sums_;
-  std::vector<std::vector<int>> components_of_;  // per literal: components that lose support when it fails
+  std::vector<std::vector<Summand>> summands_of_;  // per position
+  std::vector<std::vector<int>> components_of_;    // per literal: components that lose support when it fails
   std::vector<int> sum_queue_, table_queue_, component_queue_;
   std::vector<char> sum_queued_, table_queued_, component_queued_;
   std::vector<Literal> stored_literals_;
@@ -173,7 +185,8 @@ class Learner {
   std::vector<double> activity_;
   ActivityHeap order_;
   double variable_step_ = 1, clause_step_ = 1;
-  std::int64_t decisions_ = 0, conflicts_ = 0, restart_at_ = 0, reduce_at_ = 0, restarts_ = 0, reductions_ = 0;
+  std::int64_t decisions_ = 0, conflicts_ = 0, restart_at_ = 0, reduce_at_ = 0, restarts_ = 0,
+               reductions_ = 0;
 
   std::vector<Literal> conflict_, learned_clause_, reason_literals_;
   std::vector<char> seen_;

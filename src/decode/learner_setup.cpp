@@ -4,6 +4,7 @@
 #include <map>
 
 #include "decode/learner.h"
+#include "decode/value_sets.h"
 
 namespace as2::decode {
 
@@ -14,19 +15,7 @@ Learner::Learner(const Problem& problem, const std::vector<Pin>& pins,
   add_positions();
   add_wide_literals();
   // What a removal wakes must exist before the first one.
-  for (const LinearConstraint& linear : p_.linears) {
-    Sum sum{&linear, {}, {}};
-    for (const auto& row : linear.values) {
-      sum.least.push_back(*std::min_element(row.begin(), row.end()));
-      sum.most.push_back(*std::max_element(row.begin(), row.end()));
-    }
-    least_.resize(std::max(least_.size(), linear.positions.size()));
-    most_.resize(least_.size());
-    // One that a table replaces counts as queued for good, so it is never looked at.
-    if (!linear.tabled) sum_queue_.push_back(static_cast<int>(sums_.size()));
-    sums_.push_back(std::move(sum));
-  }
-  sum_queued_.assign(sums_.size(), 1);
+  add_sums();
   for (std::size_t t = 0; t < p_.tables.size(); ++t) table_queue_.push_back(static_cast<int>(t));
   table_queued_.assign(p_.tables.size(), 1);
   for (std::size_t c = 0; c < p_.components.size(); ++c) {
@@ -146,6 +135,36 @@ void Learner::add_wide_literals() {
       known[{i, outside}] = w ^ 1;
     }
   }
+}
+
+// A sum that a table replaces is left out.
+void Learner::add_sums() {
+  summands_of_.resize(static_cast<std::size_t>(p_.positions));
+  for (const LinearConstraint& linear : p_.linears) {
+    if (linear.tabled) continue;
+    const int index = static_cast<int>(sums_.size());
+    Sum sum{&linear, {}, {}, {}, {}, 0, 0, 0, false};
+    for (std::size_t k = 0; k < linear.positions.size(); ++k) {
+      const auto [least, most] = std::minmax_element(linear.values[k].begin(), linear.values[k].end());
+      sum.full_least.push_back(*least);
+      sum.full_most.push_back(*most);
+      sum.low += *least;
+      sum.high += *most;
+      sum.widest = std::max(sum.widest, *most - *least);
+      summands_of_[linear.positions[k]].push_back({index, static_cast<int>(k)});
+    }
+    sum.least = sum.full_least;
+    sum.most = sum.full_most;
+    if (linear.guard >= 0) {
+      summands_of_[linear.guard].push_back({index, -1});
+      sum.total = together_cover(linear.allowed, sum.low, sum.high);
+    }
+    least_.resize(std::max(least_.size(), linear.positions.size()));
+    most_.resize(least_.size());
+    sum_queue_.push_back(index);
+    sums_.push_back(std::move(sum));
+  }
+  sum_queued_.assign(sums_.size(), 1);
 }
 
 void Learner::add_constraints() {

@@ -8,44 +8,86 @@
 
 namespace as2::decode {
 
-bool Learner::propagate_sum(int index) {
-  const LinearConstraint& linear = *sums_[index].source;
-  const std::size_t count = linear.positions.size();
-  std::int64_t low = 0;
-  std::int64_t high = 0;
-  for (std::size_t k = 0; k < count; ++k) {
-    const int begin = p_.value_begin[linear.positions[k]];
+// Keeps least and largest values; what has lost its extreme value looks for the next. A position that has
+// lost everything keeps its last, as its own clause is about to be in conflict.
+void Learner::narrow_sums(int value) {
+  const int i = p_.position_of[value];
+  const int begin = p_.value_begin[i];
+  for (const Summand& at : summands_of_[i]) {
+    Sum& sum = sums_[at.sum];
+    if (!sum_queued_[at.sum]) {
+      sum_queued_[at.sum] = 1;
+      sum_queue_.push_back(at.sum);
+    }
+    if (at.place < 0) continue;
+    const std::vector<std::int64_t>& values = sum.source->values[at.place];
+    const std::int64_t x = values[value - begin];
+    if (x != sum.least[at.place] && x != sum.most[at.place]) continue;
     std::int64_t least = std::numeric_limits<std::int64_t>::max();
     std::int64_t most = std::numeric_limits<std::int64_t>::min();
-    for (std::size_t s = 0; s < linear.values[k].size(); ++s) {
+    for (std::size_t s = 0; s < values.size(); ++s) {
       if (is_false(of_literal(begin + static_cast<int>(s)))) continue;
-      least = std::min(least, linear.values[k][s]);
-      most = std::max(most, linear.values[k][s]);
+      least = std::min(least, values[s]);
+      most = std::max(most, values[s]);
     }
-    least_[k] = least;
-    most_[k] = most;
-    low += least;
-    high += most;
+    if (least > most) continue;
+    sum.low += least - sum.least[at.place];
+    sum.high += most - sum.most[at.place];
+    sum.least[at.place] = least;
+    sum.most[at.place] = most;
   }
+}
+
+void Learner::widen_sums(int value) {
+  const int i = p_.position_of[value];
+  for (const Summand& at : summands_of_[i]) {
+    if (at.place < 0) continue;
+    Sum& sum = sums_[at.sum];
+    const std::int64_t x = sum.source->values[at.place][value - p_.value_begin[i]];
+    if (x < sum.least[at.place]) {
+      sum.low -= sum.least[at.place] - x;
+      sum.least[at.place] = x;
+    }
+    if (x > sum.most[at.place]) {
+      sum.high += x - sum.most[at.place];
+      sum.most[at.place] = x;
+    }
+  }
+}
+
+bool Learner::propagate_sum(int index) {
+  const Sum& sum = sums_[index];
+  const LinearConstraint& linear = *sum.source;
+  // The sum's own removals do not count towards each other.
+  const std::int64_t low = sum.low;
+  const std::int64_t high = sum.high;
   const Reason because{Kind::kSum, static_cast<std::uint32_t>(index)};
   const int guard = linear.guard;
   const int guard_begin = guard >= 0 ? p_.value_begin[guard] : 0;
   if (guard < 0) {
-    if (covers(linear.allowed[0], low, high)) return true;
-    if (!meets(linear.allowed[0], low, high)) {
+    const compile::ValueSet& allowed = linear.allowed[0];
+    if (!meets(allowed, low, high)) {
       conflict_.clear();
       explain_sum(index, -1, std::numeric_limits<int>::max(), conflict_);
       return false;
     }
+    // No position's range reaches from an end of the sum's past the far end of what is allowed.
+    if (allowed.intervals.size() == 1 && allowed.intervals[0].second - sum.widest >= low &&
+        allowed.intervals[0].first <= high - sum.widest) {
+      return true;
+    }
   } else {
-    bool entailed = true;
+    std::size_t open = 0;
     for (std::size_t g = 0; g < linear.allowed.size(); ++g) {
       const Literal l = of_literal(guard_begin + static_cast<int>(g));
       if (is_false(l)) continue;
-      if (!meets(linear.allowed[g], low, high) && !assign(l ^ 1, because)) return false;
-      entailed = entailed && covers(linear.allowed[g], low, high);
+      if (meets(linear.allowed[g], low, high)) {
+        ++open;
+      } else if (!assign(l ^ 1, because)) {
+        return false;
+      }
     }
-    if (entailed) return true;
+    if (open == linear.allowed.size() && sum.total) return true;
   }
   const auto possible = [&](std::int64_t from, std::int64_t to) {
     if (guard < 0) return meets(linear.allowed[0], from, to);
@@ -55,15 +97,17 @@ bool Learner::propagate_sum(int index) {
     }
     return false;
   };
-  for (std::size_t k = 0; k < count; ++k) {
-    if (least_[k] == most_[k]) continue;
+  for (std::size_t k = 0; k < linear.positions.size(); ++k) {
+    const std::int64_t least = sum.least[k];
+    const std::int64_t most = sum.most[k];
+    if (least == most) continue;
     const int begin = p_.value_begin[linear.positions[k]];
     bool left = false;
     for (std::size_t s = 0; s < linear.values[k].size(); ++s) {
       const Literal l = of_literal(begin + static_cast<int>(s));
       if (is_false(l)) continue;
       const std::int64_t x = linear.values[k][s];
-      if (possible(low - least_[k] + x, high - most_[k] + x)) {
+      if (possible(low - least + x, high - most + x)) {
         left = true;
       } else if (!assign(l ^ 1, because)) {
         return false;
@@ -144,8 +188,8 @@ void Learner::explain_least(const Sum& sum, std::size_t k, int when, std::int64_
   const int begin = p_.value_begin[position];
   // The least value that may come back, and the largest.
   constexpr std::int64_t kEndless = std::numeric_limits<std::int64_t>::max();
-  std::int64_t floor = sum.least[k];
-  std::int64_t ceiling = sum.most[k];
+  std::int64_t floor = sum.full_least[k];
+  std::int64_t ceiling = sum.full_most[k];
   const auto gone = [&](std::size_t s) {
     return false_before(of_literal(begin + static_cast<int>(s)), when);
   };

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::int64_t kFirstRound = 300;  // conflicts
 constexpr std::int64_t kFineSteps = 16;    // see search.cpp
+constexpr std::int64_t kFirstLeap = 16;    // the first improvement asked for is this part of the gap
 constexpr std::int64_t kClockEvery = 32;   // steps between looks at the clock
 
 }  // namespace
@@ -44,28 +45,33 @@ void Search::learn(const std::vector<std::vector<std::int64_t>>& given, const st
   const bool flat = std::all_of(given[0].begin(), given[0].end(), [](std::int64_t x) { return x == 0; });
   std::int64_t round = kFirstRound;
   std::int64_t step = std::max<std::int64_t>(1, lower_ / (filter_ ? kFineSteps : 3));
-  bool capped = !flat;
-  std::int64_t cap = 0;
+  std::int64_t leap = -1;  // by how much the next answer is to be better; none found yet
+  bool below = !flat;      // this round is near what is proved, not near what was found
   for (;;) {
     const bool full = found.size() == models_;
     const std::int64_t upper = full ? found.back().loss[0] : 0;
     if (full && given.size() == 1 && upper <= lower_) break;
     if (!full && lower_ > largest_cap()) break;
-    if (capped && full && upper - lower_ < 2) capped = false;
+    if (full && leap < 0) leap = (upper - lower_) / kFirstLeap;
+    if (full) leap = std::min(leap, (upper - lower_) / 2);
+    const bool capped = full ? upper - lower_ >= 2 && (below || leap > 0) : below;
+    std::int64_t cap = 0;
     if (capped) {
-      cap = lower_ + (full ? (upper - lower_) / 2 : step);
-      if (!full) cap = std::min(cap, largest_cap());
+      cap = !full   ? std::min(lower_ + step, largest_cap())
+            : below ? lower_ + (upper - lower_) / 2
+                    : upper - 1 - leap;
       learner.set_cap(cap);
     } else {
       learner.drop_cap();
-      if (!found.empty()) learner.suggest(found.front().assignment);
     }
+    if (!below && !found.empty()) learner.suggest(found.front().assignment);
     const Learner::Outcome outcome = learner.search(round, stop);
     result_.nodes = nodes_before + learner.decisions();
     if (outcome == Learner::Outcome::kRefuted) break;
     if (outcome == Learner::Outcome::kCapRefuted) {
       lower_ = cap + 1;
       step = filter_ ? std::max<std::int64_t>(1, lower_ / kFineSteps) : 2 * step;
+      leap = std::min(leap, (upper - lower_) / kFirstLeap);
     } else if (outcome == Learner::Outcome::kModel) {
       const Found model{learner.assignment(), learner.bound()};
       if (!accepts(model)) {
@@ -75,11 +81,13 @@ void Search::learn(const std::vector<std::vector<std::int64_t>>& given, const st
       keep(model);
       if (models_ > 1) learner.exclude(model.assignment, everything);
       if (found.size() == models_) learner.set_cutoff(found.back().loss);
+      leap *= 2;
     } else if (stopped) {
       result_.complete = false;
       return;
     } else {
-      capped = (filter_ || !capped) && !flat;
+      if (!below) leap /= 4;
+      below = (filter_ || !below) && !flat;
       round += round / 2;
     }
   }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "as2/constraint_program.h"
 
@@ -26,6 +27,21 @@ inline bool meets(const compile::ValueSet& set, std::int64_t low, std::int64_t h
 inline bool covers(const compile::ValueSet& set, std::int64_t low, std::int64_t high) {
   const auto it = first_reaching(set, low);
   return it != set.intervals.end() && it->first <= low && it->second >= high;
+}
+
+// Every integer of [low, high] is a member of one of the sets.
+inline bool together_cover(const std::vector<compile::ValueSet>& sets, std::int64_t low, std::int64_t high) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> intervals;
+  for (const compile::ValueSet& set : sets) {
+    intervals.insert(intervals.end(), set.intervals.begin(), set.intervals.end());
+  }
+  std::sort(intervals.begin(), intervals.end());
+  for (const auto& [first, last] : intervals) {
+    if (first > low) return false;
+    if (last >= high) return true;
+    low = std::max(low, last + 1);
+  }
+  return low > high;
 }
 
 // The widest interval around `x` without a member; the extreme integers stand for "without end".
