@@ -78,7 +78,7 @@ fs::path behind_links(fs::path path) {
     if (hops == 40) throw_file_error(path, kCannotBeWritten, ELOOP);
     const fs::path next = fs::read_symlink(path, error);
     path = next.is_absolute() ? next : path.parent_path() / next;
-    if (*std::next(path.lexically_normal().begin(), path.is_absolute()) == "proc") return {};
+    if (path.lexically_normal().string().rfind("/proc/", 0) == 0) return {};
   }
   return path;
 }
