@@ -123,8 +123,9 @@ void check_sum(const std::string& bytes, const MnistFile& file, const std::strin
 std::string cache_folder() {
   const std::string xdg = environment("XDG_CACHE_HOME"), home = environment("HOME");
   if (!xdg.empty()) return (fs::path(xdg) / "as2").string();
-  if (home.empty()) throw EnvironmentError("neither XDG_CACHE_HOME nor HOME says where the cache is",
-                                           {"set XDG_CACHE_HOME to a folder"});
+  if (home.empty())
+    throw EnvironmentError("neither XDG_CACHE_HOME nor HOME says where the cache is",
+                           {"set XDG_CACHE_HOME to a folder"});
   return (fs::path(home) / ".cache/as2").string();
 }
 
