@@ -79,7 +79,7 @@ GroundProgram ground(const std::vector<std::string>& files, const GroundOptions&
       throw InputError(place, "the constants of a compiled program are fixed",
                        {"give its .lp file, or leave `-c " + options.constants[0].first + "=…` out"});
     }
-    return load_compiled(read_program(files[0]), files[0]);
+    return load_compiled(read_source(files[0]), files[0]);
   }
   require_sources(files);
   Grounded grounded = ground_source(read_program(files), options);

@@ -25,7 +25,7 @@ class Loader {
  public:
   void load(const std::string& path) {
     if (path != "-" && !remember(path)) return;
-    split(add_file(path, read_program(path)));
+    split(add_file(path, read_source(path)));
   }
 
   void load_text(const std::string& text, const std::string& name) {
@@ -156,7 +156,7 @@ SourceProgram read_program_text(const std::string& text, const std::string& name
   return loader.take();
 }
 
-std::string read_program(const std::string& path) {
+std::string read_source(const std::string& path) {
   if (path != "-") return read_file(path);
   std::ostringstream content;
   content << std::cin.rdbuf();

@@ -35,6 +35,6 @@ SourceProgram read_program(const std::vector<std::string>& files);
 SourceProgram read_program_text(const std::string& text, const std::string& name);
 
 // The whole content of a file (`-`: standard input); throws InputError if it cannot be read.
-std::string read_program(const std::string& path);
+std::string read_source(const std::string& path);
 
 }  // namespace as2::asp
