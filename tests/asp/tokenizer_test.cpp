@@ -140,7 +140,7 @@ TEST(Statements, ErrorsNameTheFileTheyAreIn) {
   EXPECT_THAT(error_with({folder / "main.lp", folder / "other.lp"}),
               HasSubstr("other.lp:1:7-8: error: syntax error"));
   EXPECT_THAT(error_with({folder / "nowhere.lp"}), HasSubstr("nowhere.lp: error: cannot be opened"));
-  EXPECT_THAT(error_with({folder / ""}), HasSubstr("is a folder"));
+  EXPECT_THAT(error_with({folder / ""}), HasSubstr("found a folder"));
   EXPECT_THAT(error_with({}), HasSubstr("no program file"));
 }
 
