@@ -9,15 +9,15 @@ using Json = nlohmann::ordered_json;
 
 const std::vector<Subject>& subjects() {
   static const std::vector<Subject> list = {
-      {"decode", "The decoder beside clingo: boards a second, hard boards, large boards", measure_decode},
+      {"decode", "The decoder beside clingo: boards per second, hard boards, large boards", measure_decode},
       {"misreading", "When as2 solve calls a board impossible: true boards refused, forged ones corrected",
        measure_misreading},
-      {"solve", "Pictures of boards to answers: boards a second, share of each step, time to the first",
+      {"solve", "Pictures of boards to answers: boards per second, share of each step, time to the first",
        measure_solve},
       {"tp", "Soft T_P: tuned kernels against LibTorch operations, growth, memory; on CUDA: beside a copy",
        measure_tp},
       {"train",
-       "Training steps: boards a second, what each stage takes, growth with batch, passes and program",
+       "Training steps: boards per second, what each stage takes, growth with batch, passes and program",
        measure_train},
   };
   return list;

@@ -30,16 +30,17 @@ nlohmann::ordered_json measure_solve(torch::Device device);       // solve.cpp
 nlohmann::ordered_json measure_tp(torch::Device device);          // tp.cpp
 nlohmann::ordered_json measure_train(torch::Device device);       // train.cpp
 
-// One figure of a subject's table. `target` says in words what is asked for; empty: nothing is.
+// One figure of a subject's table. `target` says in words what is required; empty: nothing is.
 nlohmann::ordered_json row(const std::string& name, double value, const std::string& unit,
                            const std::string& target = "", bool ok = true);
 
-// What the compiler makes of a board whose boxes have this side, with its rows, columns and boxes as
-// families, as many of them as asked for; `boards` of them side by side, with more symbols than the side if
-// asked for. Built here, so that a measurement needs no grounder.
+// The program the compiler would make of a Sudoku board whose boxes have side `box`, with the first
+// `families` of rows, columns and boxes as its families; `boards` such boards side by side in one program,
+// with `extra_symbols` more symbols than a board needs. Built by hand, so that a measurement needs no
+// grounder.
 compile::ConstraintProgram board_program(int box, int families, int boards = 1, int extra_symbols = 0);
 
-// Seconds of the fastest of many calls, the one the machine's other work disturbed least: warms up, then
+// Seconds of the fastest of many calls, which other work on the machine disturbed least: warms up, then
 // repeats until `enough` seconds or 100 calls have passed.
 double best_seconds(const std::function<void()>& call, double enough = 0.5);
 

@@ -24,7 +24,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kAskedEasy = 20000;   // boards a second, 36 clues
+constexpr double kAskedEasy = 20000;   // boards per second, 36 clues
 constexpr double kAskedHard = 5000;    // 17 clues
 constexpr double kAskedLarge = 0.050;  // seconds, 16×16
 constexpr double kAskedOverClingo = 200;
@@ -62,7 +62,7 @@ std::vector<sudoku::Board> seventeen_clues(std::size_t count) {
   return result;
 }
 
-// Near-certain clues, uniform blanks.
+// One query per board: near-certain beliefs for clues, uniform ones for blanks.
 std::vector<decode::Query> queries_of(const std::vector<sudoku::Board>& boards, std::size_t side) {
   std::vector<decode::Query> all;
   for (const sudoku::Board& board : boards) {
@@ -91,7 +91,7 @@ void require_right(const compile::ConstraintProgram& program, const std::vector<
   }
 }
 
-// clingo's word on every decoded board; false without clingo.
+// Lets clingo check every decoded board; false if there is no clingo.
 bool certified(const std::string& file, const compile::ConstraintProgram& program,
                const std::vector<decode::Decoded>& decoded, const std::string& box) {
   std::vector<verify::ChosenAtoms> chosen;
@@ -128,7 +128,7 @@ double least_of_passes(const std::function<double()>& pass) {
   return least;
 }
 
-// Boards a second on one core, of the fastest pass.
+// Boards per second on one core, in the fastest pass.
 double boards_a_second(const decode::Decoder& decoder, const std::vector<decode::Query>& queries) {
   const double seconds =
       least_of_passes([&] { return processor_seconds([&] { decoder.decode_batch(queries, {}, 1); }); });
@@ -156,7 +156,8 @@ Json ask_clingo(const std::string& clingo, const std::string& input, const char*
   return answer;
 }
 
-// clingo with hard clues: one process a board, and all boards in one grounding (one answer set a board).
+// clingo with the clues as facts: one process per board, and all boards in one grounding (one answer set per
+// board).
 void add_clingo_rows(const std::string& clingo, const std::string& program,
                      const std::vector<sudoku::Board>& boards, double ours, Json& rows) {
   double each = 0;
@@ -176,9 +177,10 @@ void add_clingo_rows(const std::string& clingo, const std::string& program,
   }
   const Json& time = answer["Time"];
   const double shared = time["CPU"].get<double>() / count;
-  // clingo gives only wall time for solving: its share of the total, in processor time.
+  // clingo reports solving in wall time only, so its share of the total wall time is applied to the processor
+  // time.
   const double solving = shared * time["Solve"].get<double>() / time["Total"].get<double>();
-  rows.push_back(row("clingo, a process and a grounding a board", each * 1e3, "ms"));
+  rows.push_back(row("clingo, one process and one grounding per board", each * 1e3, "ms"));
   rows.push_back(row("clingo, all boards in one grounding", shared * 1e3, "ms"));
   rows.push_back(row("clingo, all boards in one grounding, solving alone", solving * 1e3, "ms"));
   rows.push_back(row("times faster than clingo with process and grounding", each / ours, "x", "at least 200",

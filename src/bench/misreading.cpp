@@ -3,8 +3,8 @@
 //
 // Evidence is soft, so a board whose clues contradict one another has a nearest valid board too. A true board
 // whose clues perception misread costs few nats to put right; one with a clear digit that does not belong
-// costs many. Between the two stands a threshold. It is chosen on boards of held-out training digits, and
-// what it does is measured on other boards of test digits.
+// costs many. A threshold separates the two. It is chosen on boards of held-out training digits, and what it
+// does is measured on other boards of test digits.
 #include <algorithm>
 
 #include "bench/bench.h"
@@ -24,12 +24,13 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kBoards = 500;
 constexpr std::size_t kHeldOut = train::kValidationDigits;
 
-// Nats to put right, of boards as they are and of boards with one forged digit.
+// The cost, in nats, of correcting boards as they are and boards with one forged digit.
 struct Corrections {
   std::vector<double> honest, forged;
 };
 
-// Another digit at one of the clues, such that no board has these clues. Empty where chance finds none.
+// The puzzle with another digit at one of its clues, such that no board has these clues. Empty if random
+// attempts find none.
 sudoku::Grid forge(const sudoku::Grid& puzzle, Random& random) {
   for (int attempt = 0; attempt < 100; ++attempt) {
     sudoku::Grid forged = puzzle;

@@ -1,4 +1,4 @@
-// The whole pipeline of `as2 solve`: boards a second, what each step takes, and the time to a first answer.
+// The whole pipeline of `as2 solve`: boards per second, what each step takes, and the time to a first answer.
 #include <ATen/Parallel.h>
 #include <unistd.h>
 
@@ -82,7 +82,7 @@ Json measure_solve(torch::Device) {
   fs::remove(picture);
 
   Json rows = Json::array();
-  rows.push_back(row("100 boards at once: boards a second", kBoards / total, "/s"));
+  rows.push_back(row("100 boards at once: boards per second", kBoards / total, "/s"));
   rows.push_back(row("  share of finding the cells", 100 * reading / total, "%"));
   rows.push_back(row("  share of perception", 100 * best.perception / total, "%"));
   rows.push_back(row("  share of reasoning", 100 * best.reasoning / total, "%"));

@@ -111,7 +111,7 @@ Json bench_tp_on_cpu() {
     const bool asked = batch == 256;
     rows.push_back(row("sudoku, batch " + std::to_string(batch) + ": LibTorch operations / tuned",
                        plain / tuned, "x", asked ? "at least 5" : "", plain / tuned >= kAskedSpeedup));
-    rows.push_back(row("sudoku, batch " + std::to_string(batch) + ": tuned, boards a second",
+    rows.push_back(row("sudoku, batch " + std::to_string(batch) + ": tuned, boards per second",
                        static_cast<double>(batch) / tuned, "/s"));
   }
   {
@@ -123,11 +123,12 @@ Json bench_tp_on_cpu() {
                        tuned <= kAskedMemory));
     rows.push_back(row("sudoku, batch 256: peak extra memory / beliefs, LibTorch", plain, "x"));
   }
-  // A batch of one is one thread's work; with more, LibTorch's small operations would wait for each other.
+  // A batch of one is work for one thread; with more threads, LibTorch's small operations would only wait for
+  // each other.
   const int threads = at::get_num_threads();
   at::set_num_threads(1);
   for (const int addends : {8, 64, 512}) {
-    // Half the addends in the same breath: what doubling to this number costs.
+    // Half as many addends are measured right beside it, to show what doubling to this number costs.
     double seconds[2];
     for (const int half : {1, 0}) {
       const int count = half ? addends / 2 : addends;
@@ -166,7 +167,8 @@ double device_seconds(torch::Device device, int copies, const std::function<Tens
   return best_seconds(replay, 0.3) / kCalls;
 }
 
-// Each input read once, each output written once: beside a copy that moves as many bytes.
+// Compares each kernel, which reads its inputs once and writes its outputs once, with a copy of as many
+// bytes.
 Json bench_tp_on_cuda(torch::Device device) {
   Json rows = Json::array();
   const SoftTp soft(board_program(3, 3), Kernel::kFused);
@@ -206,7 +208,7 @@ Json bench_tp_on_cuda(torch::Device device) {
   const auto loss = [&](int n) { return Tensors{soft.loss(at(leaves, n))}; };  // keeps its gradient
   add("loss of the residual and its gradient", 2, kCopies, true, loss);
   add("the same, all in the cache", 2, 1, false, loss);
-  // The engine starts from a one and multiplies the gradient by it, which reads and writes it once more.
+  // Autograd starts from a gradient of 1 and multiplies by it, which reads and writes the result once more.
   add("the same through autograd", 2, kCopies, false, [&](int n) {
     const Step both = step(soft, at(leaves, n));
     return Tensors{both.loss, both.gradient};

@@ -1,4 +1,4 @@
-// A training step's figures: boards a second as `as2 train` runs it (on CUDA: captured), what each stage
+// A training step's figures: boards per second as `as2 train` runs it (on CUDA: captured), what each stage
 // takes when the host waits for it, and how a reasoner's step grows with the batch, the passes and the
 // program.
 #include <torch/torch.h>
@@ -26,7 +26,7 @@ double now() {
 struct Case {
   std::string name, preset;
   std::vector<std::string> settings;
-  double asked;  // boards a second on CUDA, 0: nothing
+  double asked;  // boards per second required on CUDA; 0: none
 };
 
 const std::vector<Case> kCases = {
@@ -60,11 +60,12 @@ void measure(const Case& subject, torch::Device device, std::int64_t batch, Json
         device.is_cuda() ? 2 : 0);
     const double rate = static_cast<double>(steps * batch) / seconds;
     const bool asked = device.is_cuda() && subject.asked > 0;
-    rows.push_back(row(subject.name + ": boards a second", rate, "/s",
+    rows.push_back(row(subject.name + ": boards per second", rate, "/s",
                        asked ? "at least " + std::to_string(static_cast<int>(subject.asked)) : "",
                        rate >= subject.asked));
   }
-  // Stage by stage, the host waiting after each: longer than a captured step, whose stages have no gaps.
+  // Stage by stage, with the host waiting after each: together longer than a captured step, which has no gaps
+  // between its stages.
   std::map<std::string, double> least;
   double mark = 0;
   train::TrainHooks hooks;
@@ -110,7 +111,7 @@ double reasoner_seconds(torch::Device device, std::int64_t batch, int passes,
   return best_seconds(call, 0.5);
 }
 
-// What this machine's matrix products reach at their best: the floor of everything else is counted in them.
+// The rate this machine's matrix products reach at their best, against which everything else is judged.
 double product_flops(torch::Device device) {
   const std::int64_t n = device.is_cuda() ? 8192 : 1024;
   const torch::Tensor a =
@@ -122,7 +123,7 @@ double product_flops(torch::Device device) {
   return 2.0 * static_cast<double>(n * n * n) / seconds;
 }
 
-// Bytes a second that a large copy reads and writes together.
+// Bytes per second of a large copy, reads and writes together.
 double copy_bytes(torch::Device device) {
   const torch::Tensor from = torch::ones({std::int64_t{1} << (device.is_cuda() ? 28 : 26)}, device),
                       to = torch::empty_like(from);
@@ -148,7 +149,7 @@ Json measure_train(torch::Device device) {
   rows.push_back(row(
       "reasoner of best alone, batch " + std::to_string(batch) + ", " + std::to_string(passes) + " passes",
       1e3 * base(), "ms"));
-  // The base anew beside each: machines do not keep their speed.
+  // The base case is measured again beside each variant, because a machine's speed drifts.
   const auto against = [&](const std::string& what, std::int64_t b, int p,
                            const compile::ConstraintProgram& program) {
     const double before = base(), seconds = reasoner_seconds(device, b, p, program);

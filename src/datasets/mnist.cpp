@@ -18,7 +18,7 @@ std::string environment(const char* name) {
   return value ? value : "";
 }
 
-// The file under one of its public spellings; empty if there is none.
+// The path of the file under whichever of its public spellings exists in the folder; empty if none does.
 std::string spelled_in(const fs::path& folder, const std::string& name) {
   std::string dotted = name;
   dotted[dotted.find("-idx")] = '.';
@@ -32,8 +32,8 @@ std::string spelled_in(const fs::path& folder, const std::string& name) {
   return "";
 }
 
-// The files of a folder, or of MNIST/raw in it, where torchvision puts them; paths is empty if none is there.
-// Some without the others is an error, unless the folder is ours to fill.
+// The MNIST files in a folder, or in its MNIST/raw, where torchvision puts them; `paths` is empty if none is
+// there. Finding only some of them is an error, unless the folder is ours to fill.
 MnistFiles files_in(const std::string& folder, bool ours) {
   for (const fs::path& place : {fs::path(folder), fs::path(folder) / "MNIST/raw"}) {
     MnistFiles files{{}, place.string()};

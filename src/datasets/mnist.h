@@ -32,7 +32,7 @@ struct Mnist {
 
 struct MnistOptions {
   std::string dir;    // looked into first, and fetched into; empty: $AS2_DATA, then the cache
-  bool fetch = true;  // get the files from the network if they are nowhere; if not, `dir` alone will do
+  bool fetch = true;  // fetch the files from the network if they are found nowhere; false: never fetch
   std::function<void(const std::string&)> report;  // told what is being done, one sentence per call
   const std::atomic<bool>* stop = nullptr;         // once true, fetching ends and leaves nothing behind
 };
@@ -46,8 +46,8 @@ struct MnistFiles {
 // $XDG_CACHE_HOME/as2, else ~/.cache/as2.
 std::string cache_folder();
 
-// Looks in options.dir, $AS2_DATA and the cache; else fetches. Without fetching, in options.dir alone if
-// given. Does not read the files found.
+// Looks in options.dir, $AS2_DATA and the cache, in this order, and fetches the files if none has them.
+// Without fetching, a given options.dir is the only place searched. Does not read the files found.
 MnistFiles find_mnist(const MnistOptions& options = {});
 // Reads and checks the files; a broken or foreign one is named with what was expected.
 Mnist read_mnist(const MnistFiles& files);

@@ -63,7 +63,7 @@ bool wanted(Stop stop) {
   return stop && *stop;
 }
 
-// Runs a program in the folder; throws EnvironmentError unless it ends well.
+// Runs a program in the folder; throws EnvironmentError unless it succeeds.
 void run_in(const fs::path& folder, const std::vector<std::string>& command, Stop stop) {
   const std::string program = find_program(command[0]);
   if (program.empty()) throw EnvironmentError("'" + command[0] + "' is not installed");

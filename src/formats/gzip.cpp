@@ -17,7 +17,7 @@ std::uint32_t little_endian(const std::string& bytes, std::size_t at) {
   return value;
 }
 
-// Length of the gzip header (RFC 1952), or 0 if it is not one.
+// Length of the gzip header (RFC 1952) at the front of `bytes`, or 0 if there is none.
 std::size_t gzip_header_length(const std::string& bytes) {
   if (bytes.size() < 18 || bytes.compare(0, 3, "\x1f\x8b\x08") != 0) return 0;
   const int flags = bytes[3];
@@ -55,7 +55,7 @@ std::string unpack_gzip(const std::string& bytes, const std::string& name) {
   if (bytes.size() > (std::size_t{1} << 30)) throw InputError({name}, "a gzip file of more than 1 GiB");
   const std::uint32_t expected_crc = little_endian(bytes, bytes.size() - 8);
   const std::uint32_t expected_length = little_endian(bytes, bytes.size() - 4);
-  // Twice, for a buffer that grows by doubling.
+  // Twice the expected length, because stb's output buffer grows by doubling.
   const StbLimit limit(2 * std::size_t{expected_length} + (std::size_t{1} << 16));
   int length = 0;
   // The trailer goes in as well: stb looks a few bits ahead and refuses short streams otherwise.

@@ -27,14 +27,14 @@ struct Size {
   std::int64_t width = 0, height = 0;
 };
 
-// One picture's bytes, read from the front; what goes wrong is said with the picture's name.
+// One picture's bytes, read from the front; every error names the picture.
 class Bytes {
  public:
   Bytes(const std::string& bytes, const std::string& name) : bytes_(bytes), name_(name) {}
 
   [[noreturn]] void fail(const std::string& message) const { throw InputError({name_}, message); }
   [[noreturn]] void cut() const {
-    throw InputError({name_}, "cut off: the picture goes on where the file ends", {"copy or fetch it again"});
+    throw InputError({name_}, "cut off: the file ends before the picture does", {"copy or fetch it again"});
   }
   bool starts_with(const char* text, std::size_t size) const {
     return bytes_.compare(0, size, text, size) == 0;
@@ -138,7 +138,7 @@ Size check_bmp(const Bytes& bytes) {
             std::abs(std::int64_t{static_cast<std::int32_t>(bytes.little(22, 4))})};
     depth = bytes.little(28, 2);
     if (const std::uint32_t packed = bytes.little(30, 4); packed != 0 && packed != 3)
-      bytes.fail("a compressed BMP, which is not read");
+      bytes.fail("a compressed BMP, which is not supported");
   }
   bytes.check(size);
   if (depth > 32) bytes.fail("the image is broken: a BMP of " + std::to_string(depth) + " bits per pixel");
@@ -147,8 +147,8 @@ Size check_bmp(const Bytes& bytes) {
   return size;
 }
 
-// `P5` (binary) or `P2` (decimal numbers), width, height and the number of white; 16 bits, the high byte
-// first, where white is above 255. `#` begins a comment up to the end of its line.
+// `P5` (binary) or `P2` (decimal numbers), then width, height and the value of white. Binary pixels have 16
+// bits, high byte first, where white is above 255. `#` begins a comment up to the end of its line.
 class Pgm {
  public:
   explicit Pgm(const Bytes& bytes) : bytes_(bytes), plain_(bytes.at(1) == '2') {}
@@ -202,7 +202,7 @@ class Pgm {
   std::size_t at_ = 2;
 };
 
-// What a file is that begins like this, of those that people have and that are not read.
+// Names the common but unsupported format that these bytes begin like, for the error message.
 std::string other_format(const Bytes& bytes) {
   struct Beginning {
     std::string text;
@@ -215,13 +215,14 @@ std::string other_format(const Bytes& bytes) {
       {"P7", "a PAM"},   {"<svg", "an SVG"},       {"<?xml", "an SVG"}};
   for (const Beginning& beginning : known) {
     if (bytes.starts_with(beginning.text.data(), beginning.text.size()))
-      return std::string("found ") + beginning.name + ", which is not read";
+      return std::string("found ") + beginning.name + ", a format that is not supported";
   }
   return "not an image that can be read";
 }
 
 Image decode_with_stb(const std::string& bytes, const std::string& name, Size expected) {
-  // Eight bytes a pixel unpacked at the most, with the doubling of a growing buffer, and tables.
+  // At most eight bytes per unpacked pixel, doubled because stb's buffers grow by doubling, plus room for its
+  // tables.
   const StbLimit limit(16 * static_cast<std::size_t>(expected.width * expected.height) + bytes.size() +
                        (std::size_t{1} << 20));
   int width = 0, height = 0, channels = 0;

@@ -16,7 +16,7 @@ namespace as2::formats {
 
 enum class Dtype : std::uint8_t { kBool, kU8, kI64, kF16, kBF16, kF32, kF64 };
 const char* name_of(Dtype dtype);  // "BOOL", "U8", …
-std::size_t size_of(Dtype dtype);  // bytes an element
+std::size_t size_of(Dtype dtype);  // bytes per element
 
 // One array. F16 and BF16 are carried as raw bytes.
 struct SafeTensor {
@@ -30,14 +30,15 @@ struct SafeTensorFile {
   std::vector<SafeTensor> tensors;  // in the order of their bytes
   std::map<std::string, std::string> metadata;
 
-  // The tensor of this name, or null.
+  // The tensor with this name, or null.
   const SafeTensor* find(const std::string& name) const;
 };
 
 // Reads and checks a whole file; anything malformed or truncated is an InputError that names the file.
 SafeTensorFile read_safetensors(const std::filesystem::path& path);
 
-// Writes under a temporary name and renames. Every tensor must hold exactly the bytes its shape asks for.
+// Writes under a temporary name, then renames the file. Every tensor must hold exactly the bytes its shape
+// asks for.
 void write_safetensors(const std::filesystem::path& path, const SafeTensorFile& file);
 
 }  // namespace as2::formats

@@ -7,8 +7,8 @@
 
 namespace as2::formats {
 
-// While it lives, stb gets no block of more than `bytes` on this thread. How much a packed stream unpacks to
-// is told by nothing in it: a picture of 300×300 once became 2 GB.
+// While one of these is alive, stb is refused any block of more than `bytes` on this thread. Nothing in a
+// packed stream tells how much it unpacks to: a picture of 300×300 pixels once became 2 GB.
 class StbLimit {
  public:
   explicit StbLimit(std::size_t bytes);

@@ -6,13 +6,15 @@
 // 2. A target number of clues, uniform in the range.
 // 3. Digging: in random order each clue is taken out if the solution stays the only one, until the target is
 //    reached. Taking a clue out keeps it so at once if the digit follows in one step from the others;
-//    otherwise a search for a solution with another digit there has to fail. A clue that is needed once is
-//    needed for good, so one round reaches a puzzle where no clue can go.
-// 4. If that stops short of the target: kept if the count is in the range, else the same with another grid.
+//    otherwise a search for a solution with another digit there has to fail. A clue found to be necessary
+//    stays necessary, so one round reaches a puzzle where no clue can go.
+// 4. If that stops short of the target, the puzzle is kept if its count is in the range; otherwise everything
+//    is repeated with another grid.
 //
-// The floor. On one core, 9×9 puzzles a second: 45,000 of 36 clues, 3,000 of at most 24, 190 of at most 22,
-// 14 of at most 21, one of 20 every few seconds, none of 19 or fewer within the bound on attempts (then an
-// error says so). Searching among the neighbours of a minimal puzzle would get lower, with a bias of its own.
+// How few clues it reaches. On one core it makes 45,000 9×9 puzzles of 36 clues per second, 3,000 of at most
+// 24, 190 of at most 22, 14 of at most 21, and one of 20 every few seconds, but none of 19 or fewer within
+// the bound on attempts (then an error says so). Searching among the neighbours of a minimal puzzle would get
+// lower, with a bias of its own.
 #include "sudoku/board.h"
 
 #include <algorithm>
@@ -86,7 +88,7 @@ int dig(SudokuState<kBox>& state, int target, Random& random) {
     state.lift(cell);
     if (!state.is_single(cell, bit)) {
       state.bar(cell, bit);
-      // On 16×16 a refutation can be long; a clue whose need is not settled in time stays.
+      // On 16×16 boards a refutation can take long; a clue stays if it is not shown in time to be redundant.
       std::int64_t budget = 1000;
       if (state.count(1, budget, nullptr, nullptr) > 0) {
         state.put_back(cell, bit);

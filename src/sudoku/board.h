@@ -10,7 +10,8 @@
 
 namespace as2::sudoku {
 
-// Cells in reading order: 0 is blank, digits are 1 … side. Its size says the box: 16, 81 or 256 cells.
+// Cells in reading order: 0 is blank, digits are 1 … side. The number of cells, 16, 81 or 256, tells the box
+// size.
 using Grid = std::vector<std::uint8_t>;
 
 struct Board {

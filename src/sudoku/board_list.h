@@ -1,4 +1,4 @@
-// Lists of boards as public collections write them, one puzzle a line:
+// Lists of boards as public collections write them, one puzzle per line:
 //   53..7....6..195...…            81 characters (16 or 256 for the other sizes), `.` or `0` is blank
 //   53..7….,534678912…             the solution after a comma
 //   53..7….:1:534678912…           or after a second colon, with any word between
@@ -12,15 +12,16 @@
 
 namespace as2::sudoku {
 
-// Reads a list; `name` stands for the file in messages. All boards of a list have one size. Throws InputError
-// with the line's number for a broken line, two clues that clash, or a solution that is not the puzzle's.
+// Reads a list; `name` stands for the file in messages. All boards of a list have the same size. Throws
+// InputError with the line's number for a broken line, two clues that clash, or a solution that is not the
+// puzzle's.
 std::vector<Board> parse_boards(const std::string& text, const std::string& name);
 // The same from a file, plain or gzipped.
 std::vector<Board> read_boards(const std::string& path);
 
 // The cells as characters, `.` for blanks.
 std::string grid_text(const Grid& grid);
-// One line a board: the puzzle, and `,solution` where there is one.
+// One line per board: the puzzle, then `,solution` where there is one.
 std::string format_boards(const std::vector<Board>& boards);
 
 }  // namespace as2::sudoku

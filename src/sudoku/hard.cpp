@@ -25,7 +25,7 @@ namespace {
 using State = SudokuState<3>;
 
 constexpr std::int64_t kMostGuesses =
-    20000;  // of one search; a puzzle that needs more counts as needing these
+    20000;  // limit of one search; a puzzle that needs more counts as needing this many
 constexpr int kQuickCopies = 2, kCopies = 6, kCarefulCopies = 24;
 constexpr int kNoise = 5;  // a loss of effort within the error of its estimate is no loss
 constexpr int kClimbsWithoutPuzzle = 4000;
@@ -93,7 +93,8 @@ std::vector<Board> climb(const HardOptions& options, std::uint64_t index) {
     if (reached > effort + kNoise || reached >= bound) failures = 0;
     puzzle = *next;
     effort = reached;
-    // The estimate that let it in is flattering: what goes into the list is measured afresh.
+    // The estimate that let the puzzle through was the best of many noisy ones, so it flatters: before a
+    // puzzle enters the list its effort is measured again.
     if (effort >= bound && search_effort(puzzle, kCarefulCopies, random) >= bound)
       visited.push_back({puzzle, solve(puzzle).value()});
   }

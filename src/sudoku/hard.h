@@ -13,13 +13,13 @@ namespace as2::sudoku {
 // How much search a puzzle takes: 256 · log2(1 + guesses until its solution is known to be the only one), the
 // mean over `copies` random symmetric copies, since the order of the cells decides the order of the search.
 int search_effort(const Grid& puzzle, int copies, Random& random);
-// The same unit for a number of guesses.
+// A number of guesses in the unit of search_effort().
 int effort_of_guesses(std::int64_t guesses);
 
 struct HardOptions {
-  int guesses = 50;  // at least; their geometric mean over symmetric copies
+  int guesses = 50;  // required at least: the geometric mean over symmetric copies
   std::uint64_t seed = 0;
-  std::size_t per_climb = 100;  // puzzles at most; those of one climb are related
+  std::size_t per_climb = 100;  // at most this many puzzles from one climb: they are related
 };
 
 // The first `count` puzzles of the climbs 0, 1, 2, … of the seed: the same list for any number of threads.

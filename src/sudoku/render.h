@@ -1,4 +1,5 @@
-// Boards as the paper draws them: one 28×28 MNIST digit a clue, no lines, black blanks; 252×252 for 9×9.
+// Boards as the paper draws them: one 28×28 MNIST digit per clue, no lines, black blanks; 252×252 pixels for
+// 9×9.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +25,9 @@ CellImages choose_images(const Grid& puzzle, const std::vector<std::vector<std::
                          Random& random);
 formats::Image render_board(const CellImages& cells, const datasets::Digits& digits);
 
-// Draws the boards of a list into `folder` (made if needed): board-00000.png, … and labels.jsonl, one
-// line a board: {"file","split","puzzle","solution","images"}, images being CellImages. Board k is a
-// function of (seed, k). `done` is called after each board.
+// Draws the boards of a list into `folder` (made if needed): board-00000.png, … and labels.jsonl, one line
+// per board: {"file","split","puzzle","solution","images"}, images being CellImages. Board k is a function of
+// (seed, k). `done` is called after each board.
 void render_boards(const std::vector<Board>& boards, const datasets::Mnist& mnist, datasets::Split split,
                    std::uint64_t seed, const std::string& folder, const std::function<void()>& done = {});
 

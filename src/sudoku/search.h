@@ -1,4 +1,4 @@
-// The search behind sudoku.cpp, one instance per box size.
+// The search behind board.cpp, one instance per box size.
 //
 // Used digits are one bitmask per row, column and box, so a cell's candidates are one `or` away. Propagation
 // alternates sweeps for naked singles with sweeps for hidden singles (a digit with one place left in a unit,
@@ -42,7 +42,7 @@ class SudokuState {
     for (int cell = 0; cell < kCells; ++cell) open_[cell] = static_cast<std::uint8_t>(cell);
   }
 
-  // From digits 0 … side; false if two clues clash.
+  // Loads a grid of digits 0 … side; false if two clues clash.
   bool load(const std::uint8_t* grid) {
     open_count_ = 0;
     for (int cell = 0; cell < kCells; ++cell) {
@@ -98,8 +98,8 @@ class SudokuState {
   }
 
   // Counts solutions up to `limit`, writing the last one found to `solution` (kCells digits, may be null).
-  // With `random`, candidates are tried in random order. At most `budget` nodes; when they run out, counts as
-  // `limit`.
+  // With `random`, candidates are tried in random order. Visits at most `budget` nodes; when they run out, it
+  // returns `limit`.
   int count(int limit, std::int64_t& budget, std::uint8_t* solution, Random* random) const {
     SudokuState state = *this;
     const int branch = state.propagate();

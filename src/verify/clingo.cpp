@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr double kGraceSeconds = 10;  // clingo stops itself at the limit; this long after it, we stop clingo
+constexpr double kGraceSeconds = 10;  // clingo stops itself at its time limit; this long after it, we kill it
 
 const char* describe(Outcome outcome) {
   switch (outcome) {

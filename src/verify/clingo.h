@@ -1,4 +1,4 @@
-// One run of clingo that answers a numbered question for many cases at once.
+// One run of clingo that answers the same question for many numbered cases at once.
 #pragma once
 
 #include <map>
@@ -9,7 +9,8 @@
 
 namespace as2::verify {
 
-// What an exit code of clingo says; the codes are bits: 10 a model, 20 all searched, 1 interrupted.
+// What clingo's exit code means; the codes are bits: 10 found a model, 20 searched everything, 1 was
+// interrupted.
 enum class Outcome { kSearchedAll, kStoppedEarly, kOutOfMemory, kRefusedInput, kCrashed };
 Outcome outcome_of(int exit_code);
 
@@ -25,7 +26,7 @@ struct CaseModels {
 // Path of clingo, or empty.
 std::string find_clingo(const VerifyOptions& options);
 
-// Runs clingo with these arguments on `input` and gathers one model a case.
+// Runs clingo with these arguments on `input` and collects one model per case.
 CaseModels run_cases(const std::string& clingo, std::vector<std::string> arguments, const std::string& input,
                      const VerifyOptions& options);
 

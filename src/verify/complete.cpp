@@ -1,5 +1,5 @@
 // Completion by clingo, many cases in one grounding: one case is picked, its fixed atoms are demanded, and
-// one answer set a case is enumerated.
+// one answer set per case is enumerated.
 #include <sstream>
 
 #include "as2/verifier.h"

@@ -2,7 +2,7 @@
 // each constraint `:- body` becomes `mark(k) :- body`, and nothing can fail any more. The assignment is put
 // in place of the choices: `{a} :- body` becomes `a :- body, on(a)`, where on(a) holds in the cases that pick
 // a. What is picked without support, or holds without being picked, is marked as well. Such a program has one
-// model a case, so all cases are answered in one run.
+// model per case, so all cases are answered in one run.
 //
 // Rejected: keeping the choices and forcing the atoms by constraints. A choice's own bounds then leave no
 // model to read the marks from.
@@ -41,7 +41,7 @@ class Writer {
     out_ << '\n';
   }
 
-  // A rule with another rule's body and one more condition; 0: none.
+  // Writes a rule with another rule's body and one more condition (0: none).
   void rule(bool choice, const std::vector<Lit>& head, const Rule& source, Lit condition) {
     std::vector<Lit> body;
     if (source.sum) {
@@ -89,7 +89,7 @@ class Writer {
   Atom next_;
 };
 
-// The assignment's atoms in the order that __as2_atom(i) counts them: chosen, then unchosen, sorted together.
+// All atoms of the assignment, chosen and unchosen, sorted together: __as2_atom(i) stands for the i-th.
 std::vector<std::string> sorted_atoms(const ChosenAtoms& assignment) {
   std::vector<std::string> atoms = assignment.chosen;
   atoms.insert(atoms.end(), assignment.unchosen.begin(), assignment.unchosen.end());
@@ -114,8 +114,8 @@ std::unordered_map<std::string, Lit> atoms_by_name(const GroundProgram& ground) 
   return result;
 }
 
-// Writes the choice of a case, and per atom of the assignments a literal that holds in the cases that pick
-// it.
+// Writes the choice between the cases and, for every atom of the assignments, a literal that holds in the
+// cases that pick the atom.
 std::unordered_map<std::string, Lit> write_cases(Writer& writer, const std::vector<const ChosenAtoms*>& cases,
                                                  const std::vector<std::string>& atoms) {
   std::vector<Lit> case_atoms;
@@ -156,7 +156,7 @@ void write_rule(Writer& writer, const GroundProgram& ground, const Rule& rule,
   }
 }
 
-// The statement that speaks of the atom in a head; -1: none.
+// The statement that has the atom in its head; -1 if there is none.
 int statement_of(const GroundProgram& ground, const std::string& name) {
   for (const Rule& rule : ground.rules) {
     if (rule.statement < 0) continue;

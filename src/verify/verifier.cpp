@@ -1,5 +1,5 @@
-// clingo's word. clingo gets the user's files untouched and, as one more file, a program that picks one case
-// of many and compares the position atoms with it:
+// Verification by clingo. clingo gets the user's files untouched and, as one more file, a program that picks
+// one case of many and compares the position atoms with it:
 //
 //   { __as2_case(1..N) } = 1.      __as2_on(I) :- __as2_case(K), __as2_in(K,I).
 //   :- __as2_on(i), not a_i.       :- a_i, not __as2_on(i).
@@ -21,9 +21,9 @@
 namespace as2::verify {
 namespace {
 
-constexpr std::size_t kCasesPerCall = 1000;  // bounds memory; more share the grounding only little better
+constexpr std::size_t kCasesPerCall = 1000;  // bounds memory; larger batches would save little more grounding
 
-// The numbers of the atoms all assignments speak of.
+// Numbers the atoms that all assignments mention.
 std::unordered_map<std::string, int> number_atoms(const std::vector<ChosenAtoms>& assignments) {
   std::unordered_map<std::string, int> numbers;
   for (const auto* list : {&assignments.front().chosen, &assignments.front().unchosen}) {
@@ -34,13 +34,13 @@ std::unordered_map<std::string, int> number_atoms(const std::vector<ChosenAtoms>
     for (const auto* list : {&assignment.chosen, &assignment.unchosen}) {
       for (const std::string& atom : *list) {
         const auto found = numbers.find(atom);
-        AS2_REQUIRE(found != numbers.end(), "every assignment speaks of the same atoms: " + atom);
-        AS2_REQUIRE(!seen[static_cast<std::size_t>(found->second)], "an atom stands once: " + atom);
+        AS2_REQUIRE(found != numbers.end(), "every assignment mentions the same atoms: " + atom);
+        AS2_REQUIRE(!seen[static_cast<std::size_t>(found->second)], "an atom occurs once: " + atom);
         seen[static_cast<std::size_t>(found->second)] = 1;
       }
     }
     AS2_REQUIRE(std::all_of(seen.begin(), seen.end(), [](char c) { return c; }),
-                "every assignment speaks of the same atoms");
+                "every assignment mentions the same atoms");
   }
   return numbers;
 }
@@ -68,7 +68,7 @@ std::string case_program(const std::vector<ChosenAtoms>& assignments, std::size_
   return out.str();
 }
 
-// Fills in what the invalid assignments violate; where that cannot be told, why.
+// Fills in what the invalid assignments violate or, where that cannot be determined, why not.
 void name_violations(const std::vector<std::string>& files, const std::vector<ChosenAtoms>& assignments,
                      const std::string& clingo, const VerifyOptions& options,
                      std::vector<Verdict>& verdicts) {
@@ -79,7 +79,7 @@ void name_violations(const std::vector<std::string>& files, const std::vector<Ch
   if (invalid.empty()) return;
   const auto give_up = [&](std::size_t begin, std::size_t end, const std::string& why) {
     for (std::size_t j = begin; j < end; ++j) {
-      verdicts[invalid[j]].message = "what is violated cannot be told: " + why;
+      verdicts[invalid[j]].message = "what is violated cannot be determined: " + why;
     }
   };
   asp::GroundProgram ground;
@@ -112,7 +112,7 @@ void name_violations(const std::vector<std::string>& files, const std::vector<Ch
 }  // namespace
 
 ChosenAtoms chosen_atoms(const compile::ConstraintProgram& program, const compile::Assignment& assignment) {
-  AS2_REQUIRE(assignment.size() == program.positions.size(), "one symbol a position");
+  AS2_REQUIRE(assignment.size() == program.positions.size(), "one symbol per position");
   ChosenAtoms result;
   for (std::size_t i = 0; i < assignment.size(); ++i) {
     const auto& atoms = program.positions[i].atoms;

@@ -17,7 +17,7 @@
 namespace as2::vision {
 namespace {
 
-constexpr int kBlocks = 16;      // of the paper's gray, each way
+constexpr int kBlocks = 16;      // the paper's gray is estimated on a raster of this many blocks each way
 constexpr int kWorkSide = 900;   // lines are looked for in a picture of this size at most
 constexpr double kInked = 0.75;  // share of a line that has to be inked
 
@@ -129,7 +129,7 @@ std::vector<std::pair<double, double>> fit(const std::vector<Span>& found, int c
   return {};
 }
 
-// Lines of the boxes only: the cells' lines are put between them.
+// For a board whose drawn lines are only those of the boxes: the cells' lines are interpolated between them.
 std::vector<std::pair<double, double>> fit_boxes(const std::vector<Span>& found, int side, double first,
                                                  double last) {
   const int box = static_cast<int>(std::lround(std::sqrt(side)));
@@ -148,7 +148,7 @@ std::string size_text(int width, int height) {
   return std::to_string(width) + "x" + std::to_string(height);
 }
 
-// `share` of the picture's pixels at least are taken to be ink.
+// At least the given `share` of the picture's pixels is taken to be ink.
 Ink ink_of(const formats::Image& picture, double share) {
   Histogram grays{};
   for (const std::uint8_t gray : picture.pixels) ++grays[gray];
@@ -168,7 +168,8 @@ Ink ink_of(const formats::Image& picture, double share) {
   const double scale = 255.0 / std::max(1, ink.contrast);
   for (std::uint8_t& pixel : ink.strength.pixels)
     pixel = static_cast<std::uint8_t>(std::min(255.0, pixel * scale + 0.5));
-  // Half of a board is paper, so the median deviation is that of its noise: 4.5 of it is three sigma.
+  // At least half of a board is paper, so the median deviation is that of the paper's noise; 4.5 times it is
+  // three standard deviations.
   ink.threshold = static_cast<int>(std::clamp(quantile(deviations, 0.5) * 4.5 * scale, 30.0, 120.0));
   return ink;
 }
@@ -176,7 +177,7 @@ Ink ink_of(const formats::Image& picture, double share) {
 }  // namespace
 
 Ink find_ink(const formats::Image& picture) {
-  constexpr double kUsual = 0.01, kSparse = 0.0005;  // one digit of a board without lines is 0.002 of it
+  constexpr double kUsual = 0.01, kSparse = 0.0005;  // one digit covers 0.002 of a board without lines
   Ink ink = ink_of(picture, kUsual);
   return ink.contrast >= kLeastContrast ? ink : ink_of(picture, kSparse);
 }
@@ -233,7 +234,7 @@ GridLines find_grid(const Ink& ink, const std::string& name, int side, DebugPict
         columns_of(component).size() > 3)
       ++boards;
   }
-  if (boards > 1) fail("more than one board", std::to_string(boards) + " grids apart from each other");
+  if (boards > 1) fail("more than one board", std::to_string(boards) + " separate grids");
 
   const Component& board = large[0];
   const std::vector<Span> rows = rows_of(board), columns = columns_of(board);

@@ -14,9 +14,9 @@ namespace {
 constexpr int kSmallest = 200, kLargest = 4000;  // pixels a side
 constexpr int kDigitBox = 20;                    // MNIST scales a digit into 20×20 …
 constexpr double kDigitCentre = 14.5;            // … and sets its centre of mass here (measured)
-constexpr int kEnoughPixels = 80;                // of a cell's side, to find a stroke's edge
+constexpr int kEnoughPixels = 80;  // side of a cell that is large enough to find a stroke's edge
 
-// Digits 1 … 9 in a box of width 4 and height 6: two characters a point, `|` between strokes.
+// Digits 1 … 9 in a box of width 4 and height 6: two characters (x, y) per point, `|` between strokes.
 constexpr const char* kStrokes[] = {"112026|1636",
                                     "01103041420646",
                                     "004022324345361605",
@@ -51,7 +51,7 @@ formats::Image digit_only(const formats::Image& ink, int threshold, Component& b
     }
     return false;
   };
-  // A stroke's soft edge lies under the threshold: a pixel around each component belongs to it as well.
+  // A stroke's soft edge lies below the threshold, so the pixels next to a component belong to it as well.
   formats::Image result(ink.width, ink.height);
   box = {ink.width, ink.height, -1, -1, 0};
   for (int y = 0; y < ink.height; ++y) {
@@ -156,7 +156,7 @@ formats::Image with_grid(const formats::Image& picture, const GridLines& lines) 
 
 formats::Image normalised_digit(const formats::Image& ink, int threshold) {
   formats::Image result(datasets::kDigitSide, datasets::kDigitSide);
-  // Of a small cell's soft edges only an enlarged copy tells where the stroke ends.
+  // In a small cell the edges are blurred: only an enlarged copy tells where a stroke ends.
   const int enlarge = std::max(1, kEnoughPixels / std::max(1, std::min(ink.width, ink.height)));
   Component box;
   const formats::Image digit = digit_only(
@@ -168,7 +168,7 @@ formats::Image normalised_digit(const formats::Image& ink, int threshold) {
   const int height = std::max(1, static_cast<int>(std::lround(box.height() * scale)));
   formats::Image small =
       formats::resize(formats::crop(digit, box.left, box.top, box.width(), box.height()), width, height);
-  // Shrinking thin strokes pales them; MNIST's brightest pixels are near 255.
+  // Shrinking makes thin strokes paler, but MNIST's brightest pixels are near 255: scale the gray back up.
   const int brightest = *std::max_element(small.pixels.begin(), small.pixels.end());
   double sum = 0, sum_x = 0, sum_y = 0;
   for (int y = 0; y < height; ++y) {

@@ -1,7 +1,7 @@
 // From a picture of a board to cells as MNIST has them, and the answer drawn back into the picture.
 //
-// Read are straight, cropped pictures with drawn grid lines, 200 to 4,000 pixels a side, dark ink on light
-// paper or the reverse, and the paper's boards without lines (28 pixels a cell).
+// It reads straight, cropped pictures with drawn grid lines, 200 to 4,000 pixels a side, dark ink on light
+// paper or the reverse, and the paper's boards without lines (28 pixels per cell).
 #pragma once
 
 #include <string>
@@ -30,8 +30,8 @@ struct BoardReading {
 };
 
 // Finds the grid and cuts it into cells. `name` stands for the picture in messages; with `debug`, pictures of
-// the intermediate steps are added to it, whatever happens. Throws InputError, saying what was seen: not a
-// board, two boards, unreadable, or of a size that is not read.
+// the intermediate steps are added to it even when reading fails. Throws InputError that says what was seen:
+// not a board, two boards, something unreadable, or an unsupported size.
 using DebugPictures = std::vector<std::pair<std::string, formats::Image>>;
 BoardReading read_board(const formats::Image& picture, const std::string& name, int box = 3,
                         DebugPictures* debug = nullptr);
@@ -50,7 +50,7 @@ struct Ink {
   formats::Image strength;
   bool dark = true;   // ink on paper; false: light on dark
   int contrast = 0;   // gray levels between paper and ink
-  int threshold = 0;  // of strength: above it is a drawn line, below it may be noise
+  int threshold = 0;  // ink stronger than this is drawn; weaker may be noise
 };
 Ink find_ink(const formats::Image& picture);
 inline constexpr int kLeastContrast = 24;  // what a picture needs to be read
