@@ -75,7 +75,7 @@ Channel input_channel(const std::string& program) {
   return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
 }
 
-// A started child; killed and reaped at the latest when this goes out of scope.
+// A child that was started; it is killed and reaped when this goes out of scope, if not before.
 class Child {
  public:
   explicit Child(pid_t pid) : pid_(pid) {}
@@ -132,7 +132,7 @@ class Child {
   ::_exit(127);
 }
 
-// Appends what is there to read; false at the end of the stream.
+// Appends what can be read now; false at the end of the stream.
 bool drain(int fd, std::string& into) {
   std::array<char, 1 << 16> buffer;
   const ssize_t got = ::read(fd, buffer.data(), buffer.size());
@@ -140,7 +140,7 @@ bool drain(int fd, std::string& into) {
   return got > 0 || (got < 0 && (errno == EINTR || errno == EAGAIN));
 }
 
-// Sends what fits; false when all is sent or nobody reads any more.
+// Sends as much as can be sent now; false when everything has been sent or the child has stopped reading.
 bool feed(int fd, const std::string& input, std::size_t& sent) {
   const ssize_t put = ::send(fd, input.data() + sent, input.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
   if (put > 0) sent += static_cast<std::size_t>(put);

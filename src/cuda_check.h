@@ -1,4 +1,4 @@
-// A CUDA call that failed, or a kernel that did not start, as an exception.
+// Turns a CUDA call that failed, or a kernel that did not start, into an exception.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -59,19 +59,19 @@ class Descriptor : public std::streambuf {
   int error_ = 0;
 };
 
-// Lets `write` fill the file and brings it to the disk; 0 or the system's error number.
+// Lets `write` fill the file and flushes it to disk. Returns 0 or the system's error number.
 int fill(Descriptor& file, const std::function<void(std::ostream&)>& write) {
   std::ostream out(&file);
   write(out);
   out.flush();
   if (file.error() != 0) return file.error();
-  // A pipe or a terminal has nothing to bring to a disk.
+  // A pipe or a terminal cannot be flushed to a disk; that is no error.
   if (::fsync(file.fd()) != 0 && errno != EINVAL && errno != EROFS && errno != ENOTSUP) return errno;
   return 0;
 }
 
-// Where a chain of symbolic links ends; empty for one that leads into /proc, as /dev/stdout does: it stands
-// for an open file, whatever that is.
+// Where a chain of symbolic links ends; empty if it leads into /proc, as that of /dev/stdout does: such a
+// link stands for an open file of any kind.
 fs::path behind_links(fs::path path) {
   std::error_code error;
   for (int hops = 0; fs::is_symlink(path, error); ++hops) {

@@ -13,13 +13,14 @@ namespace as2 {
 // The file's bytes.
 std::string read_file(const std::filesystem::path& path);
 
-// Writes under a temporary name beside `path`, brings it to the disk and renames it, so that `path` is old or
-// new but never half, and nothing stays behind when `write` throws or the disk is full. A symbolic link keeps
-// pointing at its file, which is replaced; a device, a pipe or /dev/stdout is written to as it stands.
+// Writes under a temporary name beside `path`, brings it to the disk and renames it, so that `path` holds the
+// old or the new content but never half of it, and nothing stays behind when `write` throws or the disk is
+// full. A symbolic link keeps pointing at its file, which is replaced; a device, a pipe or /dev/stdout is
+// written to as it stands.
 void write_file(const std::filesystem::path& path, const std::function<void(std::ostream&)>& write);
 void write_file(const std::filesystem::path& path, const std::string& bytes);
 
-// InputError where writing `output` would replace one of the files that were read; `-` stands for a stream.
+// Throws InputError if writing `output` would replace one of the input files; `-` stands for a stream.
 void refuse_to_overwrite(const std::vector<std::string>& inputs, const std::string& output);
 
 // Throws for the system's error number `code`: "PATH: error: WHAT: No space left on device" and a remedy.

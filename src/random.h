@@ -1,6 +1,6 @@
 // Random numbers that are the same on every machine and standard library: xoshiro256** (Blackman and Vigna),
-// seeded by splitmix64, with our own bounded integers and shuffle. The `std::` distributions are left to the
-// library's author and differ between them.
+// seeded by splitmix64, with our own bounded integers and shuffle. The algorithms of the `std::`
+// distributions are left to each library and differ between them.
 #pragma once
 
 #include <cstdint>

@@ -24,7 +24,7 @@ fs::path shipped_file(const std::string& relative) {
   const fs::path path = data_dir() / relative;
   std::error_code ignored;
   if (!fs::exists(path, ignored)) {
-    throw EnvironmentError({path.string()}, "this file ships with AS2 but is not there",
+    throw EnvironmentError({path.string()}, "this file ships with AS2 but is missing",
                            {"set AS2_HOME to the folder that holds programs/ and models/"});
   }
   return path;

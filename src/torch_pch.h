@@ -1,2 +1,2 @@
-// The one precompiled header of everything on LibTorch; not included by hand.
+// The precompiled header of everything that uses LibTorch; the build includes it, no source file does.
 #include <torch/torch.h>

@@ -23,7 +23,7 @@ bool blank(const std::string& text) {
   return std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isspace(c) != 0; });
 }
 
-// Where the key stands in the document, as near as its text tells.
+// Where the key stands in the document, as far as can be told from its text.
 SourceLocation locate(const Document& document, const std::string& key) {
   SourceLocation location = document.location;
   const std::size_t at = document.text.find(json(key).dump(-1, ' ', false, json::error_handler_t::replace));
@@ -75,7 +75,8 @@ json parse_object(const Document& document, const std::string& what) {
 }
 
 std::string nearest(const compile::ConstraintProgram& program, const std::string& name) {
-  constexpr std::size_t kTooLong = 1000;  // the distance takes time in proportion
+  constexpr std::size_t kTooLong =
+      1000;  // computing the edit distance takes time in proportion to the length
   if (name.size() > kTooLong) return "";
   const compile::Position* best = nullptr;
   std::size_t distance = 0;
@@ -99,7 +100,7 @@ std::string found(const json& value) {
   return shortened(value.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
-// `find_position` scans; many documents of many positions deserve a table.
+// `find_position` scans all positions; with many documents a table is faster.
 class PositionIndex {
  public:
   explicit PositionIndex(const compile::ConstraintProgram& program) : program_(program) {
@@ -118,7 +119,7 @@ class PositionIndex {
   std::unordered_map<std::string, int> index_;
 };
 
-// A row must be a distribution; a sum that is merely off is put right with a warning.
+// A row must be a distribution; a row that merely does not sum to 1 is normalised, with a warning.
 template <typename Locate>
 void check_row(const compile::Position& position, double* row, const Locate& where,
                std::vector<std::string>& warnings) {
@@ -246,7 +247,7 @@ std::vector<BeliefsEntry> read_tensor_beliefs(const std::string& path,
   return entries;
 }
 
-// Index of the name, or else of the only one that JSON prints like this; -1 if there is none.
+// Index of the name, or else of the only name that JSON prints as this one; -1 if there is none.
 template <typename NameAt>
 int find_printed(std::size_t count, const NameAt& name_at, const std::string& name) {
   int printed = -1;
@@ -305,7 +306,8 @@ std::vector<Document> split_documents(const std::string& text, const std::string
   }
   if (lines.empty()) throw InputError(SourceLocation{name}, "found nothing, expected a JSON document");
   if (lines.size() == 1 || json::accept(text)) return {{text, lines.front().location}};
-  // Neither one document nor, if no line is an object by itself, one per line: the whole is reported as one.
+  // The file is not one valid document. If no line is an object by itself, it is not one document per line
+  // either, and the error is reported about the whole file.
   const bool one_a_line = std::any_of(lines.begin(), lines.end(), [](const Document& line) {
     const std::size_t first = line.text.find_first_not_of(" \t\r");
     return line.text[first] == '{' && json::accept(line.text);

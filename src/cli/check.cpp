@@ -139,7 +139,7 @@ std::string listed_positions(const ConstraintProgram& program) {
   return text;
 }
 
-// What `--show` asks of the compiled program; nothing for what is shown on the way there.
+// What `--show` asks of the compiled program; empty for what was already shown during compilation.
 std::optional<std::string> listed(const std::string& show, const ConstraintProgram& program) {
   if (show == "groups") return compile::list_groups(program);
   if (show == "positions") return listed_positions(program);

@@ -30,7 +30,7 @@ using Json = nlohmann::ordered_json;
 const CLI::Range kCounts(std::int64_t{0}, std::int64_t{1'000'000'000});
 const CLI::Range kSeeds(std::int64_t{0}, std::numeric_limits<std::int64_t>::max());
 
-// What every subverb has.
+// The options that every subverb has.
 struct Common {
   bool json = false;
   bool quiet = false;
@@ -43,7 +43,7 @@ struct Common {
   void declare_out(CLI::App& command) {
     command.add_option("--out", out, "File to write; - is standard output")->capture_default_str();
   }
-  // Before the work, so that a mistake costs no time.
+  // Called before the work, so that a mistake costs no time.
   void check() const {
     if (json && out == "-") throw UsageError("--json needs --out FILE: both would go to standard output");
   }
@@ -216,13 +216,14 @@ Action declare_render(CLI::App& command) {
   auto options = std::make_shared<Options>();
   options->declare(command);
   options->mnist.declare(command);
-  command.add_option("boards", options->boards, "List of boards, one a line, plain or gzipped")->required();
+  command.add_option("boards", options->boards, "List of boards, one per line, plain or gzipped")->required();
   declare_split(command, options->split);
   command.add_option("--seed", options->seed, "Which digit goes where")->check(kSeeds)->capture_default_str();
   command.add_option("--out", options->out, "Folder for board-00000.png, … and labels.jsonl")->required();
   command.footer(
-      "A 9x9 board is 252x252 gray pixels: one 28x28 MNIST digit a clue, blank cells black, no lines.\n"
-      "labels.jsonl has a line a board; `images` holds the index of the digit in each cell, -1 for blanks.");
+      "A 9x9 board is 252x252 gray pixels: one 28x28 MNIST digit per clue, blank cells black, no lines.\n"
+      "labels.jsonl has one line per board; `images` holds the index of the digit in each cell, -1 for "
+      "blanks.");
   return [options] {
     const auto boards = sudoku::read_boards(options->boards);
     const datasets::Mnist mnist = datasets::read_mnist(options->mnist.find(*options));
@@ -258,7 +259,7 @@ Action declare_addition(CLI::App& command) {
       ->check(kSeeds)
       ->capture_default_str();
   command.footer(
-      "A line is the MNIST indices, then the sum; each index occurs at most once a pass over the split.");
+      "A line is the MNIST indices, then the sum; each index occurs at most once per pass over the split.");
   return [options] {
     options->check();
     const datasets::Mnist mnist = datasets::read_mnist(options->mnist.find(*options));

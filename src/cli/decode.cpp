@@ -190,7 +190,7 @@ Json answer_json(const ConstraintProgram& program, const decode::Beliefs& belief
   return json;
 }
 
-// The same for people.
+// Prints the answer's JSON document as text for people.
 void print_answer(const Json& json, std::ostream& out) {
   if (json.contains("error")) {
     out << json["error"].get<std::string>() << '\n';
@@ -253,7 +253,7 @@ void print_answer(const Json& json, std::ostream& out) {
   }
 }
 
-// Nothing is asked for that would have no effect.
+// Refuses options that would have no effect.
 void refuse_idle_settings(const Arguments& arguments) {
   const bool greedy = arguments.method == "greedy";
   const std::pair<const char*, bool> without_effect[] = {

@@ -30,7 +30,7 @@ using eval::BoardAnswer;
 using eval::BoardSolver;
 
 constexpr std::uint64_t kSeed = 2026;   // of the boards shown and of the digits drawn for them
-constexpr int kShownClues = 36;         // a clue more or less: as in published visual Sudoku
+constexpr int kShownClues = 36;         // the usual number in published visual Sudoku, within one
 constexpr std::size_t kSearched = 200;  // boards looked through for one with a misread digit
 constexpr std::size_t kAtOnce = 10;
 constexpr const char* kTableClues = "45";  // as the paper's boards, on average
@@ -181,7 +181,7 @@ class Demo {
     }
   }
 
-  // A row a board: the picture, and the answer drawn into it with corrected clues framed.
+  // One row per board: the picture, and the answer drawn into it with corrected clues framed.
   void draw_picture() {
     constexpr int kGap = 12, kScale = 2;
     const int side = shown_.front().picture.width * kScale;

@@ -15,7 +15,7 @@ torch::Device parse_device(const std::string& name) {
       return device;
     }
   } catch (const c10::Error&) {
-    // Not a device's name.
+    // LibTorch does not know the name: reported below.
   }
   throw UsageError("--device " + name + ": there is no such device here; expected auto, cpu, cuda or cuda:N");
 }

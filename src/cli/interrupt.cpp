@@ -21,7 +21,7 @@ bool install() {
     if (number == SIGHUP && before.sa_handler == SIG_IGN) continue;
     struct sigaction action {};
     action.sa_handler = on_interrupt;
-    action.sa_flags = static_cast<int>(SA_RESETHAND);  // the second one is the system's
+    action.sa_flags = static_cast<int>(SA_RESETHAND);  // a second signal ends the program
     sigaction(number, &action, nullptr);
   }
   return true;

@@ -1,4 +1,4 @@
-// Ctrl-C and its kin: a wish to stop, which long work asks about.
+// Ctrl-C and similar signals set a flag, which long work checks in order to stop cleanly.
 #pragma once
 
 #include <atomic>

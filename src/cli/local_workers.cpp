@@ -1,6 +1,6 @@
 // A worker is a fork of this process that goes on by itself: nothing has started a thread or touched a GPU
 // yet, and its arguments are parsed already. It has a process group of its own, so that Ctrl-C reaches it
-// once, through us. When one fails the others have some seconds to notice, then they are killed.
+// only once, through us. When one fails, the others have a few seconds to notice before they are killed.
 #include "cli/local_workers.h"
 
 #include <ATen/Parallel.h>

@@ -5,7 +5,8 @@
 
 namespace as2::cli {
 
-// What a worker ends with when it only lost the others: the one that ended first is at fault.
+// The exit code of a worker that merely lost its connection to the others: the fault lies with the one that
+// ended first.
 constexpr int kLostWorker = 75;
 
 // Starts `count` workers. Returns nothing in each of them, with the environment a launcher would have given

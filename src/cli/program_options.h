@@ -19,10 +19,10 @@ struct ProgramOptions {
   double grounding_seconds = asp::GroundOptions().time_limit_seconds;
   double grounding_mib = static_cast<double>(asp::GroundOptions().memory_limit_bytes >> 20);
 
-  // The constants split at `=`, and the limits; throws UsageError where there is no `=` or a name comes
+  // The constants split at `=`, and the limits; throws UsageError where there is no `=` or a name is given
   // twice.
   asp::GroundOptions ground_options() const;
-  // The program compiled, its warnings on standard error.
+  // Compiles the program, and prints its warnings on standard error.
   compile::Compiled compile() const;
 };
 
@@ -35,7 +35,7 @@ std::shared_ptr<ProgramOptions> declare_program(CLI::App& command,
 // Declares `--beliefs FILE`, which read_beliefs() reads.
 void declare_beliefs(CLI::App& command, std::string& file);
 
-// One per line on standard error.
+// Prints the warnings on standard error, one per line.
 void print_warnings(const std::vector<asp::Warning>& warnings);
 
 }  // namespace as2::cli

@@ -1,4 +1,4 @@
-// How far a long job is: a bar on a terminal, nothing elsewhere.
+// How far a long job has got: a bar on a terminal, nothing elsewhere.
 #pragma once
 
 #include <cstdint>

@@ -36,10 +36,11 @@ void require_room_for_libtorch() {
 
 // The tensor program stands beside this one in a build tree, under libexec/as2 in an installed one.
 int hand_to_tensor_program(char** argv) {
-  // Threads that wait by spinning take each other's cores where others are busy too: five times the work.
+  // On a busy machine, threads that spin while they wait take cores from threads that have work: a run took
+  // five times as much processor time.
   setenv("OMP_WAIT_POLICY", "PASSIVE", /*overwrite=*/0);
-  // Tensors come and go a thousand times a second: memory given back to the system at every turn has to be
-  // cleared and mapped again, which took a third of an evaluation.
+  // Tensors come and go a thousand times a second: memory that is returned to the system each time has to be
+  // mapped and cleared again, which took a third of an evaluation's time.
   for (const char* threshold : {"MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"})
     setenv(threshold, "1073741824", /*overwrite=*/0);
   std::error_code ignored;
@@ -56,7 +57,7 @@ int hand_to_tensor_program(char** argv) {
                          {"install libtorch-dev (or set CMAKE_PREFIX_PATH to a LibTorch) and build again"});
 }
 
-// The verb that the command line names; null where it begins with an option or ends at once.
+// The verb that the command line names; null if it begins with an option or is empty.
 const Verb* named_verb(int argc, char** argv, const std::vector<Verb>& verbs) {
   const auto named = std::find_if(verbs.begin(), verbs.end(), [&](const Verb& verb) {
     return argc > 1 && std::strcmp(verb.name, argv[1]) == 0;

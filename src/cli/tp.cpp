@@ -72,7 +72,7 @@ Json answer(const ConstraintProgram& program, const tp::SoftTp& soft, const deco
   return json;
 }
 
-// The loss, and where each family is off: the position and symbol with the largest residual.
+// Prints the loss and, for each family, the position and symbol with the largest residual.
 void print_answer(const Json& json, std::ostream& out) {
   if (json.contains("error")) {
     out << json["error"].get<std::string>() << '\n';
@@ -139,7 +139,7 @@ Action declare_tp(CLI::App& command) {
                   "mean: over residual terms; sum: the paper's literal form")
       ->check(CLI::IsMember({"mean", "sum"}))
       ->capture_default_str();
-  command.add_flag("--json", arguments->json, "One JSON document an input document, one a line");
+  command.add_flag("--json", arguments->json, "One JSON document per input document, one per line");
   return [arguments] { return evaluate(*arguments); };
 }
 

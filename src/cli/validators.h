@@ -7,8 +7,8 @@
 
 namespace as2::cli {
 
-// A number from `low` to `high`. CLI::Range lets `nan` pass, which is neither below the one nor above the
-// other.
+// A number from `low` to `high`. CLI::Range lets `nan` pass, because it is neither below `low` nor above
+// `high`.
 inline CLI::Validator number_between(double low, double high) {
   const auto check = [=](const std::string& text) -> std::string {
     char* end = nullptr;

@@ -1,4 +1,4 @@
-// as2 verify: clingo's word on assignments.
+// as2 verify: clingo checks assignments.
 #include <CLI/CLI.hpp>
 #include <iostream>
 
@@ -66,7 +66,7 @@ std::vector<compile::Assignment> parse_document(const Document& document, const 
   return assignments;
 }
 
-// One verdict on all the assignments of a document: that of the first which is not valid.
+// One verdict on all the assignments of a document: that of the first invalid one, if any.
 verify::Verdict joined(const verify::Verdict* first, std::size_t count) {
   for (std::size_t k = 0; k < count; ++k) {
     if (first[k].valid == true) continue;

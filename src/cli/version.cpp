@@ -14,7 +14,7 @@ std::string gringo_version() {
   if (path.empty()) return "gringo not found";
   const std::string said = run_child(path, {"--version"}, "", {}).out;
   const std::string first_line = said.substr(0, said.find('\n'));
-  return first_line.empty() ? "gringo does not tell its version" : first_line;
+  return first_line.empty() ? "gringo of unknown version" : first_line;
 }
 
 }  // namespace

@@ -17,7 +17,8 @@ T* elements(const torch::Tensor& tensor) {
   return static_cast<T*>(tensor.data_ptr());
 }
 
-// float32 on the CPU; on CUDA bfloat16 besides, in a build that has the kernels.
+// Whether the kernels of this folder take the tensor: float32 on the CPU; float32 or bfloat16 on CUDA, in a
+// build that has the CUDA kernels.
 inline bool kernels_take(const torch::Tensor& x) {
 #ifdef AS2_HAS_CUDA
   if (x.is_cuda()) return x.scalar_type() == torch::kFloat32 || x.scalar_type() == torch::kBFloat16;

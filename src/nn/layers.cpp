@@ -22,7 +22,7 @@ bool norm_takes(const Tensor& x) {
 }
 
 struct AddNorm : torch::autograd::Function<AddNorm> {
-  // Without `adds`, y stands for nothing: a Function takes no undefined tensor.
+  // Without `adds`, y is a placeholder that is ignored: a Function takes no undefined tensor.
   static tensor_list forward(AutogradContext* context, const Tensor& given_x, const Tensor& given_y,
                              const Tensor& weight, const Tensor& bias, bool adds) {
     const Tensor x = given_x.contiguous(), y = adds ? given_y.contiguous() : Tensor();
@@ -95,7 +95,7 @@ struct SharedGelu : torch::autograd::Function<SharedGelu> {
 std::pair<Tensor, Tensor> add_norm(const Tensor& x, const Tensor& y, const Tensor& weight,
                                    const Tensor& bias) {
   AS2_REQUIRE(!y.defined() || (y.sizes() == x.sizes() && y.scalar_type() == x.scalar_type()),
-              "what is added is like x");
+              "what is added has the shape and type of x");
 #ifdef AS2_HAS_CUDA
   if (norm_takes(x)) {
     const auto both = AddNorm::apply(x, y.defined() ? y : x, weight, bias, y.defined());

@@ -1,9 +1,9 @@
-// Both are bound by memory, so both read and write everything once, 16 bytes an access.
+// Both kernels are bound by memory, so both read and write everything once, 16 bytes per access.
 //
 // Layer norm: a row belongs to L neighbouring lanes of a warp (L a power of two, so that a shuffle sums
-// them), each holding K pieces of it in registers. LibTorch's kernel takes a block a row, which at 96
-// channels leaves most of the machine waiting: fifteen times the time its bytes need. The gradients of weight
-// and bias are summed over the rows a block sees, in registers, and once over blocks by the caller.
+// them), each holding K pieces of it in registers. LibTorch's kernel spends one block on each row, which at
+// 96 channels leaves most of the machine waiting: fifteen times the time its bytes need. The gradients of
+// weight and bias are summed over the rows a block sees, in registers, and once over blocks by the caller.
 //
 // GELU: a thread holds a piece of `shared` and walks over the symbols, so that its gradient is a sum in a
 // register.
@@ -26,7 +26,8 @@ __device__ float sum_over(float value) {
   return value;
 }
 
-// The pieces of a row that this lane holds. N elements a piece, K pieces, L lanes a row.
+// The pieces of a row that this lane holds. There are N elements per piece, K pieces per lane and L lanes per
+// row.
 template <int N, int L, int K>
 struct Row {
   Values<N> piece[K];
@@ -73,7 +74,8 @@ __global__ void add_norm_kernel(std::int64_t rows, int channels, const T* __rest
     Row<N, L, K> other;
     other.read(y + at, channels);
     r.each(channels, [&](int k, int n, int) {
-      // What is normed is what was stored: the gradient starts from the same numbers.
+      // The norm is taken of the rounded numbers that were stored, because the gradient starts from the same
+      // ones.
       T rounded;
       narrow(rounded, r.piece[k][n] + other.piece[k][n]);
       r.piece[k][n] = widen(rounded);
@@ -153,7 +155,7 @@ __global__ void add_norm_backward_kernel(std::int64_t rows, int channels, const 
   }
 }
 
-// Calls `launch` with lanes a row and pieces a lane as types.
+// Calls `launch` with the lanes per row and the pieces per lane as types.
 template <class T, class Launch>
 void with_row(std::int64_t channels, Launch launch) {
   using std::integral_constant;

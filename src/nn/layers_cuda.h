@@ -7,7 +7,7 @@ namespace as2::nn::cuda {
 
 // T is float, or std::uint16_t for the bits of a bfloat16; `stream` is a cudaStream_t.
 
-// Whether rows of this many channels fit the kernels.
+// Whether the kernels can take rows of this many channels.
 template <class T>
 bool norm_takes(std::int64_t channels);
 

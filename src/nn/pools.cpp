@@ -42,7 +42,7 @@ tensor_list tables_of(const Pools& pools) {
   return {pools.members, pools.member_share, pools.inverse_size, pools.holders, pools.holder_share};
 }
 
-// The tables among saved tensors, from the `first` on.
+// The pools' tables among the saved tensors, which start at index `first`.
 PoolLists lists_of(const tensor_list& tensors, std::size_t first = 0) {
   const Tensor *t = tensors.data() + first, &members = t[0], &holders = t[3];
   PoolLists lists;
@@ -273,7 +273,7 @@ Pools Pools::to(torch::Device device) const {
           holder_share.to(device)};
 }
 
-// What the kernels do not take they get as float32 on the CPU.
+// A tensor that the kernels do not take is converted to float32 on the CPU.
 Tensor pool(const Tensor& x, const Pools& pools) {
   AS2_REQUIRE(x.dim() == 3 && x.size(1) == pools.atoms, "pooling takes [batch, atoms, channels]");
   if (!kernels_take(x)) {
@@ -287,7 +287,7 @@ Tensor spread(const Tensor& x, const Tensor& messages, const Pools& pools) {
   AS2_REQUIRE(x.dim() == 3 && x.size(1) == pools.atoms && messages.dim() == 3 &&
                   messages.size(0) == pools.pools && messages.size(1) == x.size(0) &&
                   messages.size(2) == x.size(2) && messages.scalar_type() == x.scalar_type(),
-              "spreading takes a message a pool and batch element, like x");
+              "spreading takes one message per pool and batch element, of x's type and channels");
   if (!kernels_take(x)) {
     const Tensor plain = x.to(torch::kCPU, torch::kFloat32);
     return spread(plain, messages.to(torch::kCPU, torch::kFloat32), pools.to(torch::kCPU))

@@ -1,7 +1,8 @@
 // Pooling over sets of atoms, and handing what was pooled back to them.
 //
-// An atom is a (symbol, position); a pool is any set of atoms. Along the groups of a program a pool is a
-// group and a symbol, over symbols it is a position: both are the same two operations on other lists.
+// An atom is a (symbol, position); a pool is any set of atoms. To pool along the groups of a program, a pool
+// is a (group, symbol); to pool over symbols, it is a position. Both are the same two operations on different
+// lists.
 #pragma once
 
 #include <torch/torch.h>
@@ -14,7 +15,7 @@ struct Pools {
   std::int64_t atoms = 0, pools = 0;
   torch::Tensor members;       // [pools, width] int32 atoms, padded with −1
   torch::Tensor member_share;  // [pools, width] float32: the weight of the pool's message at that member
-  torch::Tensor inverse_size;  // [pools] float32: 1 / members, 0 without
+  torch::Tensor inverse_size;  // [pools] float32: 1 / number of members; 0 for an empty pool
   torch::Tensor holders;       // [atoms, degree] int32 pools that hold the atom, padded with −1
   torch::Tensor holder_share;  // [atoms, degree] float32: the weight of that pool's message here
 

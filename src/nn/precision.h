@@ -23,7 +23,7 @@ class ComputeScope {
   compat::AutocastScope off_;
 };
 
-// A layer's weights in another precision; the gradient reaches the layer's own.
+// A layer's weights in another precision; gradients reach the layer's own weights.
 struct Affine {
   torch::Tensor weight, bias;
 

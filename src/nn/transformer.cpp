@@ -1,8 +1,8 @@
 // Tokens are the positions. A token is the projection of its (clamped) belief plus the embeddings of the
-// groups that hold it, one table a family, summed; there is no positional encoding, so re-indexing positions
-// together with their memberships permutes the output and changes nothing else. Then a pre-norm GELU encoder
-// with full self-attention, a last norm, and a head to the symbols. Addition replaces the tables by an
-// addend index, and its guard position (the sum) is decided by a head on the mean token.
+// groups that hold it, summed over one table per family; there is no positional encoding, so re-indexing
+// positions together with their memberships permutes the output and changes nothing else. Then a pre-norm
+// GELU encoder with full self-attention, a last norm, and a head to the symbols. Addition replaces the tables
+// by an addend index, and its guard position (the sum) is decided by a head on the mean token.
 #include "nn/transformer.h"
 
 #include <limits>

@@ -27,7 +27,7 @@ __device__ inline void narrow(std::uint16_t& to, float value) {
   to = __bfloat16_as_ushort(__float2bfloat16(value));
 }
 
-// N elements side by side, moved as one access: N is kLanes where the rows allow it, 1 elsewhere.
+// N elements side by side, moved in one access: N is kLanes where the rows are aligned for it, otherwise 1.
 template <class T, int N>
 struct alignas(N * sizeof(T)) Packed {
   T at[N];

@@ -30,7 +30,7 @@ using Collective = c10d::ProcessGroup;
 #endif
 using Work = c10d::Work;
 
-// How long rank 0 waits for the others to appear, and they for it.
+// How long rank 0 waits for the other ranks to connect, and they for it.
 constexpr std::chrono::minutes kMeeting{5};
 // How long a rank waits for the others in a collective: rank 0 validates and generates data meanwhile. A peer
 // that ends closes its sockets and is noticed at once; this is for one whose machine vanished.
@@ -47,7 +47,7 @@ std::string name_of(const Launch& launch) {
        "`as2 train --resume FOLDER` continues from the last checkpoint, with any number of workers"});
 }
 
-// Runs collectives; what goes wrong in them is a lost peer.
+// Runs collectives; a failure in them is reported as a lost peer.
 template <typename Call>
 void together(const Launch& launch, const Call& call) {
   torch::NoGradGuard no_grad;
@@ -109,7 +109,7 @@ c10::intrusive_ptr<Collective> connect(const Launch& launch, torch::Device devic
             std::to_string(launch.port) + ": " + error.what(),
         {"every worker needs the same MASTER_ADDR and MASTER_PORT, and rank 0 must run at that address"});
   }
-  throw EnvironmentError("this build has no engine to train over several processes on " + device.str(),
+  throw EnvironmentError("this build cannot train with several processes on " + device.str(),
                          {"on the CPU it needs Gloo's headers (libgloo-dev), on CUDA NCCL's"});
 }
 
@@ -129,11 +129,11 @@ Workers::Workers(const Launch& launch, torch::Device device)
 Workers::~Workers() {
 #ifdef AS2_HAS_NCCL
 #if AS2_TORCH_AT_LEAST(2, 4)
-  // NCCL wants to be told; after a failure there is nobody to tell.
+  // NCCL has to be shut down together with the peers; after a failure they are no longer there.
   if (impl_->backend == "nccl" && std::uncaught_exceptions() == 0) {
     try {
       static_cast<c10d::ProcessGroupNCCL&>(*impl_->group).shutdown();
-    } catch (const std::exception&) {  // the run is over and written
+    } catch (const std::exception&) {  // the run has ended and its files are written: nothing is lost
     }
   }
 #endif
@@ -180,7 +180,7 @@ void Workers::average(const torch::Tensor& tensor) {
   });
 }
 
-// Not c10d's own, which for NCCL guesses the device.
+// c10d's own barrier is not used, because with NCCL it guesses the device.
 void Workers::barrier() {
   average(torch::zeros({1}));
 }
@@ -200,7 +200,7 @@ struct GradientAverager::Impl {
   std::vector<Bucket> buckets;  // sent in this order
   std::vector<int> bucket_of, slot_of;
   std::size_t next = 0;  // the first bucket not yet sent
-  std::string failure;   // of sending, inside backward: finish() reports it
+  std::string failure;   // set when sending fails inside backward; finish() throws it
 
   Impl(Workers& w, std::vector<torch::Tensor> p) : workers(w), parameters(std::move(p)) {}
 
@@ -253,7 +253,8 @@ GradientAverager::GradientAverager(Workers& workers, std::vector<torch::Tensor> 
   std::int64_t size = 0;
   for (int p = count - 1; p >= 0; --p) {
     const torch::Tensor& parameter = impl.parameters[p];
-    AS2_REQUIRE(parameter.scalar_type() == impl.parameters[0].scalar_type(), "parameters of one type");
+    AS2_REQUIRE(parameter.scalar_type() == impl.parameters[0].scalar_type(),
+                "all parameters have the same type");
     if (impl.buckets.empty() || size * parameter.element_size() >= bucket_bytes) {
       impl.buckets.emplace_back();
       size = 0;

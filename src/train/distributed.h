@@ -37,14 +37,14 @@ class Workers {
 
   // Everybody gets rank 0's values, in place.
   void broadcast(const std::vector<torch::Tensor>& tensors);
-  // Rank 0's text.
+  // Everybody gets rank 0's text.
   std::string broadcast(const std::string& text);
   // Everybody gets the mean over the ranks, in place.
   void average(const torch::Tensor& tensor);
   // Returns when every rank has come here.
   void barrier();
-  // What `make` returns; rank 0 makes it before the others, who then find what it fetched or cached. What is
-  // wrong for all, rank 0 alone throws.
+  // Returns what `make` returns. Rank 0 calls it before the others, who then find what it fetched or cached;
+  // an error that all would meet is thrown by rank 0 alone.
   template <typename Make>
   auto after_rank_zero(const Make& make) {
     if (!writes()) barrier();

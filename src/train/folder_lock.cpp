@@ -22,11 +22,11 @@ FolderLock::FolderLock(const fs::path& folder) : folder_(fs::absolute(folder).le
   if (error) throw_file_error(folder, "cannot be made", error.value());
   handle_ = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (handle_ < 0) throw_file_error(folder, "cannot be opened", errno);
-  // A file system without locks cannot tell: then there is none.
+  // On a file system without locks, go on without one.
   if (::flock(handle_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
   ::close(handle_);
   throw InputError({folder.string()}, "another process trains in this folder",
-                   {"wait for its end, or give another --out"});
+                   {"wait until it ends, or give another --out"});
 }
 
 FolderLock::~FolderLock() {

@@ -10,7 +10,7 @@ class FolderLock {
   // Makes the folder where there is none and holds it; InputError when another process does. The lock is the
   // system's, so it ends with the process, however that ends.
   explicit FolderLock(const std::filesystem::path& folder);
-  // Lets it go, and removes what was made if it is still empty.
+  // Releases the lock, and removes the folders that were made if they are still empty.
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;

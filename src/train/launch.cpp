@@ -101,7 +101,7 @@ std::string address_towards(const std::string& address, int port) {
     close(handle);
     if (found) return text;
   }
-  throw EnvironmentError("MASTER_ADDR " + address + ": no way leads there from this machine",
+  throw EnvironmentError("MASTER_ADDR " + address + ": there is no route to it from this machine",
                          {"check the network between the machines"});
 }
 

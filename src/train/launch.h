@@ -12,7 +12,7 @@ struct Launch {
   int local_rank = 0;                 // among the processes of this machine
   std::string address = "127.0.0.1";  // where rank 0 listens
   int port = 29500;
-  bool connects = false;  // a launcher started it, be it as the only one
+  bool connects = false;  // a launcher started this process, even if as the only one
 };
 
 // Reads RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT and LOCAL_RANK (without it: the rank), as torchrun sets

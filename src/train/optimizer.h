@@ -1,7 +1,7 @@
 // AdamW, gradient clipping and an average of the weights (EMA) over flat buffers.
 //
-// All parameters of a group become views of one tensor, and so do their gradients: a step is a dozen
-// element-wise operations a group instead of a dozen a parameter, and everything the step reads (learning
+// All parameters of a group become views of one tensor, and so do their gradients: a step takes a dozen
+// element-wise operations per group instead of a dozen per parameter, and everything the step reads (learning
 // rate, step count) lives on the device. So nothing waits for the host, and the step can be captured in a
 // CUDA graph; LibTorch's own AdamW keeps its step count on the host and cannot.
 #pragma once

@@ -1,4 +1,4 @@
-// A user's own pictures: a folder with one sub-folder a symbol.
+// A user's own pictures: a folder with one sub-folder per symbol.
 #pragma once
 
 #include <torch/torch.h>

@@ -3,11 +3,11 @@
 
 namespace as2::train {
 
-// α(t) = max(floor, 1 − (1 − floor)·t / horizon); horizon ≤ 0: 1. The paper: horizon 100 (addition 50), floor
-// 0.1.
+// α(t) = max(floor, 1 − (1 − floor)·t / horizon), or 1 if horizon ≤ 0. The paper: horizon 100 (addition 50),
+// floor 0.1.
 double decay(double epoch, double horizon, double floor = 0.1);
 
-// β(t) = min(1, t / horizon); horizon ≤ 0: 1. The paper: horizon 20 (addition 10).
+// β(t) = min(1, t / horizon), or 1 if horizon ≤ 0. The paper: horizon 20 (addition 10).
 double ramp(double epoch, double horizon);
 
 // Linear warm-up over the share `warmup` of the run, then a half cosine down to `last` × peak at its end.

@@ -1,4 +1,4 @@
-// A step of training or inference captured once and replayed: on CUDA the host then issues one call a step
+// A step of training or inference captured once and replayed: on CUDA the host then issues one call per step
 // instead of a thousand.
 #pragma once
 

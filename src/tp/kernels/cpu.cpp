@@ -7,7 +7,8 @@ namespace as2::tp::kernels {
 namespace cpu {
 namespace {
 
-// A block of lanes works on memory that should stay near the processor; past this, one lane at a time.
+// A block's scratch memory should stay in the processor's caches; a block that needs more than this is run
+// one lane at a time.
 constexpr std::int64_t kMostScratchBytes = std::int64_t{64} << 20;
 
 template <class T, class Layout>

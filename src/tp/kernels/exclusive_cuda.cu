@@ -1,16 +1,18 @@
-// A block takes a few batch elements into shared memory, a thread a slot, one element after another.
+// A block takes a few batch elements into shared memory and handles them one after another, with one thread
+// per slot.
 //
 // With q_j = 1 − p_j over a slot's members and P their product, the factor of member i is L_i = ∏_{j≠i} q_j =
 // P / q_i. For the gradient, with g_i the derivative with respect to L_i,
 //   ∂/∂p_k Σ_i g_i L_i = −L_k · Σ_{i≠k} g_i / q_i,
-// the sum by running sums from both sides: taking the member's own part out of the whole would cancel where
-// q_k is small. What slots say about a cell is laid down per (family, cell) in shared memory and added in the
-// order of the families: the result does not depend on how threads are scheduled.
+// where the sum is made of running sums from both sides: subtracting the member's own part from the whole sum
+// would cancel catastrophically where q_k is small. What the slots contribute to a cell is stored per
+// (family, cell) in shared memory and added in the order of the families, so the result does not depend on
+// how threads are scheduled.
 //
-// Rejected: products from both sides for the gradient too, which need no division and half as many operations
-// again; several elements side by side, whose registers leave room for half the threads; blocks that stay and
-// fetch their next elements themselves: their second buffer costs a fourth block; a wait an element; atomics;
-// members ordered for distinct banks (2 %).
+// Rejected: products from both sides for the gradient too, which need no division but half as many operations
+// again; several elements side by side, whose registers leave room for only half the threads; persistent
+// blocks that fetch their next elements themselves, whose second buffer leaves no room for the fourth block
+// on a multiprocessor; one wait per element; atomics; members ordered for distinct banks (2 % faster).
 #include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 
@@ -22,9 +24,9 @@
 namespace as2::tp::kernels::cuda {
 namespace {
 
-constexpr int kThreads = 256;     // of a block, at most
-constexpr int kMostElements = 4;  // batch elements of a block
-constexpr int kBlocks = 4;        // that share a multiprocessor
+constexpr int kThreads = 256;     // at most, per block
+constexpr int kMostElements = 4;  // at most, batch elements per block
+constexpr int kBlocks = 4;        // blocks that share a multiprocessor
 
 enum class Mode { kLoss, kFactors, kBackward };
 
@@ -34,10 +36,10 @@ struct Arguments {
   const float* beliefs;
   const float* upstream;
   float scale;
-  float* parts;  // of the loss, one a block
+  float* parts;  // partial sums of the loss, one per block
   float* output;
-  int elements = 1;        // batch elements a block
-  std::int64_t ahead = 0;  // batch elements that are under way at a time
+  int elements = 1;        // batch elements per block
+  std::int64_t ahead = 0;  // batch elements in flight at a time, over all blocks
 };
 
 // Calls `move(first index, number type)` over `count` floats, four at a time where `wide`.
@@ -268,8 +270,9 @@ __global__ void __launch_bounds__(kThreads, W <= 9 ? kBlocks : 1) slots_kernel(A
   }
   __syncthreads();
 
-  const float scale = M == Mode::kLoss ? 2 * a.scale : 1.f;  // half the loss's derivatives were laid down
-  const int length = kByElement ? cells : here * cells;  // of what has its families a fixed distance apart
+  const float scale =
+      M == Mode::kLoss ? 2 * a.scale : 1.f;              // what was stored is half of the loss's derivatives
+  const int length = kByElement ? cells : here * cells;  // of a run whose families lie a fixed distance apart
   if constexpr (M == Mode::kFactors) {
     by_pieces(here * per_element, wide, [&](int i, auto type) {
       piece<decltype(type)>(a.output + first * per_element + i) = piece<decltype(type)>(terms + i);

@@ -5,8 +5,8 @@
 
 namespace as2::tp::kernels::cuda {
 
-// Slots whose members are single cells, exactly one term a (family, cell): Sudoku, Latin squares. The arrays
-// lie on the device. cell = position · symbols + symbol.
+// Slots whose members are single cells, exactly one term per (family, cell), as in Sudoku or Latin squares.
+// The arrays lie on the device. cell = position · symbols + symbol.
 struct RegularSlots {
   std::int32_t cells = 0, families = 0, slots = 0, width = 0;  // width: most members of a slot
   bool full = false;                                           // every slot has `width` members
@@ -24,7 +24,7 @@ bool fits(const RegularSlots& slots, int device);
 std::int64_t blocks(const RegularSlots& slots, std::int64_t batch);
 void loss(const RegularSlots& slots, std::int64_t batch, const float* beliefs, float scale, float* parts,
           float* sum, float* gradient, void* stream);
-// `factors` [batch, families · cells] = the term's factor.
+// `factors` [batch, families · cells] = the factor of each (family, cell)'s term.
 void factors(const RegularSlots& slots, std::int64_t batch, const float* beliefs, float* factors,
              void* stream);
 // `gradient` [batch, cells] = the derivative of Σ upstream · factors; `upstream` [batch, families · cells].

@@ -31,7 +31,7 @@ struct LinearLayout {
   std::int64_t most_chain_classes = 0;               // of all members of one chain together
   std::int64_t most_guards = 0;                      // guard symbols of one constraint
   const std::int32_t* chain_members = nullptr;       // [chains + 1]
-  const std::int32_t* chain_linears = nullptr;       // [chains + 1]: constraints stand by chain
+  const std::int32_t* chain_linears = nullptr;       // [chains + 1]: constraints are sorted by chain
   const std::int32_t* chain_final_states = nullptr;  // [chains]
   const std::int32_t* member_classes = nullptr;      // [members + 1]
   const std::int32_t* member_states = nullptr;       // [members]: states before the member
@@ -48,8 +48,8 @@ struct LinearLayout {
   const double* term_weight = nullptr;               // [terms]
 };
 
-// For T = float, double and Layout = ExclusiveLayout, LinearLayout. All but largest_residual add to their
-// output.
+// Defined for T = float or double and Layout = ExclusiveLayout or LinearLayout. All but largest_residual add
+// to what their output holds.
 namespace cpu {
 
 // `losses` [batch] += Σ_terms (p − p·factor)²; `gradient` [batch, cells] += its derivative (null: not

@@ -14,7 +14,7 @@
 namespace as2::tp::kernels::AS2_ISA {
 namespace {
 
-// W numbers, one a batch element, with element-wise arithmetic (the compilers' vector extension).
+// W numbers, one per batch element, with element-wise arithmetic (the compilers' vector extension).
 template <class T, int W>
 struct LaneOf {
   typedef T Type __attribute__((vector_size(W * sizeof(T)), may_alias));

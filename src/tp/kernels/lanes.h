@@ -53,7 +53,7 @@ AS2_DECLARE_VERSION(avx2)
 AS2_DECLARE_VERSION(avx512)
 #undef AS2_DECLARE_VERSION
 
-// The fastest that this processor runs.
+// The fastest version that this processor can run.
 template <class T, class Layout>
 Version<T, Layout> best_version();
 
