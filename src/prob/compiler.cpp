@@ -53,6 +53,12 @@ struct OutOfDecisions {};  // of this round
 struct OutOfTime {};
 struct OutOfMemory {};
 
+std::vector<char> observed_positions(const std::vector<int>& indicator_of) {
+  std::vector<char> observed;
+  for (const int indicator : indicator_of) observed.push_back(indicator >= 0 ? 1 : 0);
+  return observed;
+}
+
 class CircuitSearch {
  public:
   CircuitSearch(const decode::Problem& problem, const Circuit& shape, const std::vector<int>& indicator_of,
@@ -65,7 +71,7 @@ class CircuitSearch {
         deadline_(deadline),
         budget_(budget),
         state_(problem),
-        residual_(problem, state_),
+        residual_(problem, state_, observed_positions(indicator_of)),
         store_(shape.inputs()) {}
 
   int run() {

@@ -17,6 +17,9 @@ struct Fingerprint {
   std::uint64_t second = 0;
 
   bool operator==(const Fingerprint& other) const { return first == other.first && second == other.second; }
+  bool operator<(const Fingerprint& other) const {
+    return first != other.first ? first < other.first : second < other.second;
+  }
   // Adds an item regardless of the order of adding.
   void add(const Fingerprint& item) {
     first += item.first;

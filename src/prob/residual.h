@@ -6,7 +6,12 @@
 //     decided, follow from these;
 //   - nogoods with a literal that already holds: their remaining literals;
 //   - sums: which values the open part may still take, or, while the guard is open too, the sum so far;
-//   - members of recursive components that are true but not yet derived.
+//   - recursive components: what the truth of each member that matters depends on. A member's truth is the
+//   least
+//     fixpoint, so it is "some source that leads to it holds": an open literal, or a conjunction of several
+//     open things. Which other members lie in between does not matter, and is not in the fingerprint: two
+//     ways to be connected that have the same effect are one. What matters are members that something outside
+//     the component reads, and those that are true but not yet derived.
 // Propagation must have reached its fixpoint.
 #pragma once
 
@@ -25,7 +30,8 @@ struct Part {
 
 class Residual {
  public:
-  Residual(const decode::Problem& problem, const decode::State& state);
+  // `observed`: per position, whether its value is asked for although no constraint may read it.
+  Residual(const decode::Problem& problem, const decode::State& state, const std::vector<char>& observed);
 
   // The parts of the open positions in `scope`, which must not be connected with any open position outside.
   std::vector<Part> split(const std::vector<int>& scope);
@@ -36,6 +42,27 @@ class Residual {
     int member = 0;
   };
 
+  // A member that depends on a position: through this literal, or -1: it is the member's own.
+  struct MemberUse {
+    MemberRef ref;
+    int literal = -1;
+  };
+
+  // Where a member's truth comes from.
+  struct Sources {
+    std::vector<Fingerprint> tokens;  // distinct, ascending
+    std::vector<int> conjunctions;    // members that stand for a token of their own
+  };
+
+  void find_owners();
+  // Notes that something outside its recursive component reads the position.
+  void expose(int position) { exposed_[position] = call_; }
+  bool silent(int position) const;
+  void add_component(int component, const std::vector<int>& members);
+  Sources sources_of(int component, int member);
+  Fingerprint fingerprint_of(const Sources& sources) const;
+  bool undecided(int literal) const { return !state_.holds(literal) && !state_.fails(literal); }
+  bool varies_in(int linear, int position) const;
   bool open(int position) const { return state_.size(position) > 1; }
   void reach(int position);
   void add_item(const Fingerprint& item);
@@ -52,14 +79,21 @@ class Residual {
   const decode::Problem& problem_;
   const decode::State& state_;
   decode::Table nogoods_of_literal_;
-  std::vector<std::vector<MemberRef>> members_of_position_;  // those it decides and those it is an input of
-  std::vector<std::vector<std::vector<int>>> users_;         // [component][member]: members it is an input of
+  std::vector<std::vector<MemberUse>> members_of_position_;
+  std::vector<std::vector<std::vector<int>>> users_;  // [component][member]: members it is an input of
+  std::vector<char> observed_;                        // per position
+  std::vector<char> is_member_;                       // per position: decided by a recursive component
+  std::vector<MemberRef> owner_;                      // per nogood: the member it defines, or {-1, -1}
 
   // What this call, or this part, has seen.
   int call_ = 0;
   std::vector<int> position_seen_, slot_seen_, nogood_seen_, linear_seen_;
   std::vector<int> component_seen_;  // per component: the call that computed `established_`
   std::vector<std::vector<int>> established_, member_seen_;
+  std::vector<int> exposed_;                          // per position
+  std::vector<std::pair<int, int>> visited_members_;  // of this part: component, member
+  std::vector<std::vector<int>> source_seen_;         // [component][member]: the walk that saw it
+  int walk_ = 0;
   std::vector<int> stack_;
   Part part_;
   std::vector<std::pair<std::int64_t, std::int64_t>> clipped_;  // scratch of visit_linear

@@ -79,6 +79,40 @@ TEST(Sizes, AdditionByColumnsGrowsLinearly) {
   EXPECT_EQ(count_answers(hundred), "1" + std::string(200, '0'));
 }
 
+// Sets of roads on a grid of 4 × 3 towns that leave a path from corner to corner, by counting them all.
+TEST(Counts, RoadsThatConnectTwoCorners) {
+  const auto program = compile::compile_text(
+      "road(X,Y,X+1,Y) :- X=1..3, Y=1..3.\n"
+      "road(X,Y,X,Y+1) :- X=1..4, Y=1..2.\n"
+      "{ built(A,B,C,D) } :- road(A,B,C,D).\n"
+      "reached(1,1).\n"
+      "reached(C,D) :- reached(A,B), built(A,B,C,D).\n"
+      "reached(A,B) :- reached(C,D), built(A,B,C,D).\n"
+      ":- not reached(4,3).\n");
+  std::vector<std::pair<int, int>> roads;
+  for (int x = 0; x < 4; ++x) {
+    for (int y = 0; y < 3; ++y) {
+      if (x < 3) roads.emplace_back(3 * x + y, 3 * (x + 1) + y);
+      if (y < 2) roads.emplace_back(3 * x + y, 3 * x + y + 1);
+    }
+  }
+  std::int64_t expected = 0;
+  for (std::uint32_t built = 0; built < (std::uint32_t{1} << roads.size()); ++built) {
+    std::uint32_t reached = 1;
+    for (bool more = true; more;) {
+      const std::uint32_t before = reached;
+      for (std::size_t k = 0; k < roads.size(); ++k) {
+        if (!((built >> k) & 1U)) continue;
+        const std::uint32_t ends = (1U << roads[k].first) | (1U << roads[k].second);
+        if (reached & ends) reached |= ends;
+      }
+      more = reached != before;
+    }
+    expected += (reached >> 11) & 1U;
+  }
+  EXPECT_EQ(count(program.program), std::to_string(expected));
+}
+
 TEST(Sizes, PartialSumsAreShared) {
   // k digits have 9·k + 1 sums; ten edges into each, and nothing exponential.
   const Circuit circuit = compile_circuit(shipped("addition", "n", "8"));

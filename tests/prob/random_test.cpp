@@ -275,13 +275,15 @@ TEST(RandomTexts, SameProbabilitiesAsEnumeration) {
 TEST(RandomPrograms, SameSumAndBestAnswerAsEnumeration) {
   RandomSource random(22);
   int satisfied = 0;
-  for (std::uint64_t seed = 0; seed < 3000 && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < 12000 && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     ConstraintProgram program = decode_test::RandomConstraints(seed).make();
     program.objectives.clear();
     const decode::Beliefs beliefs = random_beliefs(random, program);
-    std::vector<int> nodes;
-    for (std::size_t n = 0; n < program.nodes.size(); ++n) nodes.push_back(static_cast<int>(n));
+    std::vector<int> nodes;  // observed or not: what nobody reads is remembered differently
+    for (std::size_t n = 0; n < program.nodes.size(); ++n) {
+      if (seed % 2 == 0) nodes.push_back(static_cast<int>(n));
+    }
     const Circuit circuit = compile_circuit(program, nodes);
     const Weights weights = weights_of(circuit, program, beliefs);
     const Evaluated evaluated = evaluate(circuit, {weights, weights});
