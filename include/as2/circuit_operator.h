@@ -15,7 +15,7 @@ class Tensor;
 namespace as2::prob_tensor {
 
 // kFused: one kernel for the whole circuit, value and gradient together (CPU, CUDA); kComposed: LibTorch's
-// own operations, layer by layer, the definition.
+// own operations, layer by layer, which define the result.
 enum class Evaluation { kFused, kComposed };
 
 // Made from a circuit and its program; immutable afterwards, so calls may run in parallel. Any device,
@@ -23,7 +23,8 @@ enum class Evaluation { kFused, kComposed };
 // weights and beliefs; a weight of exactly 0 forbids, and its gradient is 0.
 class CircuitOperator {
  public:
-  // `believed`: per position; one with 0 weighs 1 whatever its beliefs say. Empty: all but guesses.
+  // `believed`: one entry per position; a position whose entry is 0 weighs 1, whatever its beliefs say.
+  // Empty: all positions but guesses are believed.
   CircuitOperator(prob::Circuit circuit, const compile::ConstraintProgram& program,
                   const std::vector<char>& believed = {}, Evaluation evaluation = Evaluation::kFused);
   ~CircuitOperator();

@@ -24,7 +24,7 @@ GroundProgram ground(const std::vector<std::string>& files, const GroundOptions&
 GroundProgram ground_text(const std::string& text, const std::string& name,
                           const GroundOptions& options = {});
 
-// `.as2c`: the tagged aspif with the source map in comment lines.
+// The text of an `.as2c` file: tagged aspif with the source map in comment lines.
 std::string save_compiled(const std::vector<std::string>& files, const GroundOptions& options = {});
 GroundProgram load_compiled(const std::string& text, const std::string& name);
 
@@ -37,7 +37,7 @@ using PassObserver = std::function<void(const std::string& pass, const std::stri
 
 struct Compiled {
   ConstraintProgram program;
-  std::vector<asp::Warning> warnings;  // grounding's and compiling's
+  std::vector<asp::Warning> warnings;  // from grounding and from compiling
 };
 
 Compiled compile(const asp::GroundProgram& ground, const PassObserver& observe = {});

@@ -21,16 +21,16 @@ struct Position {
   std::vector<std::string> symbols;  // as clingo prints them; Boolean: `false`, `true`
   std::vector<std::string> atoms;    // per symbol: the atom it makes true, "" for `false` and `_`
   bool boolean = false;
-  bool guess = false;       // one of `guesses` below: it weighs 1 unless somebody has beliefs about it
+  bool guess = false;       // one of `guesses` below: it weighs 1 unless beliefs about it are given
   SourceLocation location;  // of the choice that declares it; of a guess: of a rule that derives it
 };
 
-// Why a Boolean position stands for an atom that rules derive.
+// Why an atom that rules derive has been made a Boolean position.
 enum class GuessReason : std::uint8_t { kNegation, kChosenAndDerived, kChoiceInLoop };
 const char* name_of(GuessReason reason);  // "negation", "chosen and derived", "choice in a loop"
 
-// A position whose value is an atom's truth; the family `founded` says that the rules derive what was
-// guessed.
+// A position that guesses whether an atom is true; the family `founded` demands that the rules derive what
+// was guessed.
 struct Guess {
   int position = 0;
   GuessReason reason = GuessReason::kNegation;
@@ -131,8 +131,8 @@ using Nogoods = std::vector<Nogood>;                // "nogood"
 using DerivedNogoods = std::vector<DerivedNogood>;  // "derived"
 using GroupContent = std::variant<Slots, Linears, Nogoods, DerivedNogoods>;
 
-// What one family says about one set of positions. A group with no position at all (an empty nogood) is
-// violated whatever the positions say.
+// What one family says about one set of positions. A group without positions (an empty nogood) is violated by
+// every assignment.
 struct Group {
   int family = 0;
   std::vector<int> positions;  // sorted; those the group depends on

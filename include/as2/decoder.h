@@ -33,7 +33,7 @@ struct Query {
   Beliefs guide;              // second beliefs that order the search and break exact ties; empty: none
 };
 
-// What all instances have in common.
+// Options that are the same for all instances.
 struct DecodeOptions {
   Method method = Method::kMap;
   std::int64_t node_budget = 0;           // 0: none
@@ -57,18 +57,19 @@ struct Model {
   std::vector<std::int64_t> cost;  // per objective level
 };
 
-// What conflicts when nothing satisfies: leave any one out and something does.
+// Constraints and pins that cannot hold together: without any one of them, some assignment satisfies the
+// rest.
 struct Conflict {
   std::vector<int> groups;  // indices into ConstraintProgram::groups
   std::vector<Pin> pins;
 };
 
-// With DecodeOptions::unique: a reading gives every evidence position a symbol.
+// The outcome of DecodeOptions::unique. A reading gives every evidence position a symbol.
 struct UniqueReading {
-  bool found = false;     // the answer is the only completion of its reading
+  bool found = false;     // whether the answer is the only completion of its reading
   int rank = 0;           // found: its place among the readings that can be completed, most probable first
   int readings = 0;       // tested
-  bool complete = false;  // what is said is proved: no more probable reading, or none in the margin
+  bool complete = false;  // proved: no more probable reading qualifies, or none within the margin
 };
 
 struct Decoded {

@@ -35,14 +35,14 @@ class InputError : public std::runtime_error {
 };
 
 // Neither the input nor AS2 is at fault, but what it runs on: a full disk, the network, a lost peer, a
-// program that is not installed. `what()` is composed as InputError's; a note says what to do.
+// program that is not installed. `what()` has the same form as InputError's; a note says what to do.
 class EnvironmentError : public std::runtime_error {
  public:
   explicit EnvironmentError(const std::string& message, std::vector<std::string> notes = {});
   EnvironmentError(SourceLocation location, const std::string& message, std::vector<std::string> notes = {});
 };
 
-// A computation has lost its numbers: a loss that is infinite or not a number. A note says how to go on.
+// A computation went wrong numerically: a loss became infinite or not a number. A note says how to go on.
 class NumericError : public std::runtime_error {
  public:
   explicit NumericError(const std::string& message, std::vector<std::string> notes = {});

@@ -1,8 +1,7 @@
 // Exact probabilities of anything a compiled program can say.
 //
 // Positions are independent with the given beliefs. An answer set I weighs w(I) = ∏ p(position, its symbol in
-// I); a position nobody has beliefs about weighs 1. P(program) = Σ_I w(I); P(Q) = Σ_{I ⊨ Q} w(I) /
-// P(program).
+// I); a position without given beliefs weighs 1. P(program) = Σ_I w(I); P(Q) = Σ_{I ⊨ Q} w(I) / P(program).
 //
 // The program is compiled once into a circuit of sums and products whose inputs are weights: one per symbol
 // of each position, and two per observed node (it does not hold, it holds). The circuit is decomposable (the
@@ -65,9 +64,9 @@ class CircuitTooLarge : public InputError {
 Circuit compile_circuit(const compile::ConstraintProgram& program, const std::vector<int>& observed = {},
                         const Budget& budget = {});
 
-// Weights of the inputs, one instance: p or 0 or 1, no logarithms. `believed`: per position; one with 0
-// weighs 1 whatever its beliefs say. Empty: all but guesses are believed. Indicators weigh 1: nothing is
-// observed.
+// Weights of one instance's inputs: p, 0 or 1, not logarithms. `believed`: one entry per position; a position
+// whose entry is 0 weighs 1, whatever its beliefs say. Empty: all positions but guesses are believed.
+// Indicators weigh 1: nothing is observed yet.
 using Weights = std::vector<double>;
 Weights weights_of(const Circuit& circuit, const compile::ConstraintProgram& program,
                    const decode::Beliefs& beliefs, const std::vector<char>& believed = {});
@@ -109,7 +108,7 @@ double log_value(const Circuit& circuit, const Weights& weights);
 std::vector<double> gradient(const Circuit& circuit, const Evaluated& evaluated, int row);
 std::vector<double> marginals(const Circuit& circuit, const Weights& weights, const Evaluated& evaluated,
                               int row);
-// The probability of what is observable, from the marginals.
+// The probability of an observable, read off the marginals.
 double probability_of(const Circuit& circuit, const Observable& observable,
                       const std::vector<double>& marginals);
 
@@ -124,14 +123,14 @@ std::vector<int> contradicting_positions(const Circuit& circuit, const compile::
 // The number of answer sets, in decimal digits.
 std::string count_answers(const Circuit& circuit);
 
-// What is said of the program and of each query without a circuit.
+// Approximate probabilities of the program and of each query, computed without a circuit.
 struct Approximation {
   double log_p_program = 0;
   std::vector<double> queries;
-  double bound = 0;  // no query's true probability is further away; sampling: in 95 of 100 cases
+  double bound = 0;  // no query's true probability is further off; when sampling, with 95 % confidence
 };
-// Sums over the `most` best answers: log_p_program is a lower bound, −∞ where none weighs anything.
-// `seconds`: of search, 0: no limit.
+// Sums over the `most` best answers: log_p_program is a lower bound, −∞ where none weighs anything. `seconds`
+// limits the search; 0: no limit.
 Approximation sum_best(const compile::ConstraintProgram& program, const decode::Beliefs& beliefs,
                        const std::vector<char>& believed, const std::vector<Observation>& queries, int most,
                        double seconds = 0);

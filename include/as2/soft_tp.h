@@ -32,7 +32,7 @@ class SoftTp {
   std::int64_t residual_terms() const;
 
   // Copies the index tables to the device and precision of `like`, which otherwise happens at first use: call
-  // it before capturing a CUDA graph. Any thread may.
+  // it before capturing a CUDA graph. Safe to call from any thread.
   void prepare(const at::Tensor& like) const;
 
   // [positions, symbols], bool, on the device of `like`: true inside a domain.

@@ -1,5 +1,5 @@
-// clingo's word on assignments. It shares no code with the decoder, and nothing else asks clingo for an
-// answer; `as2 bench decode` runs clingo only to time it.
+// Assignments checked by clingo. The check shares no code with the decoder, and nothing else asks clingo for
+// an answer; `as2 bench decode` runs clingo only to time it.
 #pragma once
 
 #include <optional>
@@ -15,8 +15,8 @@ namespace as2::verify {
 struct VerifyOptions {
   std::vector<std::pair<std::string, std::string>> constants;  // -c name=value
   std::string clingo;                                          // path; empty: $AS2_CLINGO, then PATH
-  double time_limit_seconds = 300;                             // for every call of clingo
-  bool name_violated = true;  // costs a second call when something is invalid
+  double time_limit_seconds = 300;                             // for each call of clingo
+  bool name_violated = true;  // takes a second call of clingo when something is invalid
 };
 
 // The atoms of one total choice: position atoms that are true and those that are false.
@@ -26,7 +26,7 @@ struct ChosenAtoms {
 };
 
 struct Violation {
-  std::string family;  // or, where no statement can be blamed, the atom and what is wrong with it
+  std::string family;  // or, where no statement is to blame, the atom and what is wrong with it
   SourceLocation location;
 };
 
@@ -43,8 +43,9 @@ ChosenAtoms chosen_atoms(const compile::ConstraintProgram& program, const compil
 std::vector<Verdict> verify(const std::vector<std::string>& files,
                             const std::vector<ChosenAtoms>& assignments, const VerifyOptions& options = {});
 
-// What a pipeline does: clingo completes each case, given the atoms that are fixed in it. Per case which of
-// `atoms` hold in its first answer set; none where there is no answer set, or no clingo.
+// What a perceive-then-solve pipeline does: clingo completes each case, given the atoms that are fixed in it.
+// Returns, for each case, which of `atoms` hold in its first answer set; no value where there is no answer
+// set, or no clingo.
 std::vector<std::optional<std::vector<std::string>>> complete(
     const std::vector<std::string>& files, const std::vector<std::vector<std::string>>& fixed,
     const std::vector<std::string>& atoms, const VerifyOptions& options = {});

@@ -129,7 +129,7 @@ CostParts cost_parts(const TokenList& tokens, Range range) {
   parts.terms = split_outside(tokens, range, ",");
   parts.weight = parts.terms.front();
   parts.terms.erase(parts.terms.begin());
-  // A leading `@` calls a function; the one behind the weight sets the priority.
+  // An `@` in front of the weight calls a function; one behind the weight sets the priority.
   const std::size_t at = find_outside(tokens, {parts.weight.begin + 1, parts.weight.end}, "@");
   if (at != kNowhere) {
     parts.priority = {at + 1, parts.weight.end};

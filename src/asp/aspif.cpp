@@ -110,7 +110,7 @@ class Reader {
     return result;
   }
 
-  // `n` bytes behind one blank.
+  // Reads a length n, one blank and n bytes.
   std::string string() {
     const auto length = static_cast<std::size_t>(count("length of a string expected"));
     if (at_ >= text_.size() || text_[at_] != ' ') fail("blank expected before a string");

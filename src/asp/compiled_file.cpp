@@ -43,7 +43,7 @@ std::string comment_line(const char* prefix, const Json& json) {
   return "10 " + std::string(prefix) + json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-// Takes the source map out of the comments and passes over the rest.
+// Collects the source map from the comments and ignores the rest.
 class MapReader : public AspifHandler {
  public:
   void rule(Rule&&) override {}

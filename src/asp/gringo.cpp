@@ -74,7 +74,7 @@ bool take_place(std::string_view& text, SourceLocation& place) {
   return separator(':') && separator(' ');
 }
 
-// The start of a message with a place in the text we handed over.
+// Reads the first line of a message about a place in the text we gave gringo.
 std::optional<Message> message_start(std::string_view line) {
   if (line.substr(0, 2) != "-:") return std::nullopt;
   line.remove_prefix(2);
@@ -90,8 +90,7 @@ std::optional<Message> message_start(std::string_view line) {
   return std::nullopt;
 }
 
-// Puts the user's file and line in place of ours, and the user's words where gringo quotes the rewritten
-// ones.
+// Replaces places in our rewritten text by the user's file and line, and quotes of it by what the user wrote.
 void bring_home(Message& message, const TaggedText& program) {
   std::string source;
   const SourceLocation ours = message.location;
@@ -183,7 +182,7 @@ std::string run_gringo(const TaggedText& program, const GroundOptions& options,
   if (result.exit_code != 0 || any_error) throw_errors(messages, result);
   for (const auto& message : messages) {
     if (message.severity != "info" && message.severity != "warning") continue;
-    // A twin repeats the messages of its statement.
+    // The twin rule that tagging adds repeats the messages of its statement.
     const bool known = std::any_of(warnings.begin(), warnings.end(), [&](const Warning& warning) {
       return warning.message == message.text && warning.location.str() == message.location.str();
     });

@@ -26,7 +26,7 @@ struct Output {
   SourceLocation place;
 };
 
-// Everything of the aspif text, as it stands.
+// Collects the whole aspif text, unchanged.
 class Collector : public AspifHandler {
  public:
   void rule(Rule&& rule) override {
@@ -136,7 +136,7 @@ class Builder {
     }
   }
 
-  // A constraint that is violated whatever is chosen.
+  // Adds a constraint that is violated whatever is chosen.
   void add_violated(int k) {
     Rule rule;
     rule.statement = k;
@@ -146,7 +146,7 @@ class Builder {
   void add_cost(int k, const Symbol& tag, Lit lit) {
     const Symbol& weight = tag.arguments[1];
     const Symbol& priority = tag.arguments[2];
-    // gringo leaves out what is not a number, and says so.
+    // gringo ignores weights and priorities that are not numbers, and warns about them.
     if (weight.kind != Symbol::Kind::kNumber || priority.kind != Symbol::Kind::kNumber) return;
     CostTuple cost;
     cost.statement = k;
@@ -184,7 +184,7 @@ class Builder {
     for (bool changed = true; changed;) {
       changed = false;
       std::unordered_map<Atom, std::pair<int, int>>
-          found;  // atom: statement, number of its rules that carry it
+          found;  // atom → (statement, number of the atom's rules that carry its tag)
       for (const Rule* rule : open) {
         const Atom atom = rule->head[0];
         const int k = carrier(*rule);
@@ -205,7 +205,8 @@ class Builder {
     }
   }
 
-  // clingo's integers have 32 bits; where a sum may pass them gringo has wrapped its bounds already.
+  // clingo's integers have 32 bits; where a sum may exceed them, gringo has already let its bounds wrap
+  // around.
   void check_sum(const Rule& rule) const {
     std::int64_t most = 0;
     std::string atoms;

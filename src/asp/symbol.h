@@ -29,7 +29,7 @@ struct Symbol {
   std::string signature() const;
 };
 
-// Parses one printed term; throws InputError that quotes it if it is none.
+// Parses one printed term; throws an InputError that quotes the text if it is not a term.
 Symbol parse_symbol(std::string_view text);
 
 // Negative, zero or positive as `a` stands before, with or after `b` in clingo's order.

@@ -259,7 +259,7 @@ class Tagger {
     return std::string(tag) + "(" + k + ")";
   }
 
-  // Families first: a comment behind a choice must not take the name of a constraint.
+  // Constraints get their names first, so that a comment behind a choice cannot take one of them.
   void give_names() {
     std::map<std::string, int> taken;
     for (const bool constraints : {true, false}) {

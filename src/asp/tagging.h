@@ -22,7 +22,7 @@
 
 namespace as2::asp {
 
-// As `.as2c` files and statements without a name of their own call them.
+// What kinds of statements are called in `.as2c` files and in the names given to unnamed statements.
 inline constexpr std::pair<StatementKind, const char*> kKindNames[] = {
     {StatementKind::kConstraint, "constraint"},
     {StatementKind::kChoice, "choice"},

@@ -75,8 +75,7 @@ json parse_object(const Document& document, const std::string& what) {
 }
 
 std::string nearest(const compile::ConstraintProgram& program, const std::string& name) {
-  constexpr std::size_t kTooLong =
-      1000;  // computing the edit distance takes time in proportion to the length
+  constexpr std::size_t kTooLong = 1000;  // the edit distance would take too long
   if (name.size() > kTooLong) return "";
   const compile::Position* best = nullptr;
   std::size_t distance = 0;

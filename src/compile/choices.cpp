@@ -5,7 +5,7 @@
 // "Σ over distinct chosen atoms = 1". The rest of its body, B, is the body of the choice.
 //
 // The atoms may share a position only if never two of them hold, whatever B is:
-//   B and all conditions empty   the bound holds always, so whoever else may choose the atoms: fine
+//   B and all conditions empty   the bound always holds, so it does not matter what else chooses the atoms
 //   otherwise                    nothing else may make them true (no clue, no other choice), and each must be
 //                                chosen under exactly the condition under which the bound counts it
 // What does not qualify stays Boolean, and its bound an ordinary constraint: correct, only less compact.
@@ -47,7 +47,7 @@ class ChoiceFinder {
   Choices run() {
     Choices result;
     result.constraint_is_bound.assign(program_.constraints.size(), 0);
-    // First in source order declares.
+    // The choice that comes first in source order declares the position.
     std::vector<int> bounds;
     for (std::size_t k = 0; k < program_.constraints.size(); ++k) {
       const int statement = program_.constraints[k].statement;
@@ -139,7 +139,7 @@ class ChoiceFinder {
 
   struct Element {
     Atom atom = 0;
-    std::set<Condition> conditions;  // it counts if the atom and one of these hold
+    std::set<Condition> conditions;  // the element counts if the atom and one of these hold
   };
 
   // The chosen atom an element of a count stands for.
@@ -205,14 +205,14 @@ class ChoiceFinder {
       if (!always && !chosen_exactly_under(*element, body)) return std::nullopt;
       group.atoms.push_back(element->atom);
     }
-    // A clue among conditional atoms would hold beside another that is picked.
+    // A clue among conditional atoms could hold in addition to another atom that is picked.
     const bool clue =
         std::any_of(group.atoms.begin(), group.atoms.end(), [&](Atom a) { return clue_[a] != 0; });
     if (clue && !body.empty()) return std::nullopt;
     return group;
   }
 
-  // Is the atom chosen under body and one of the conditions, and only so?
+  // Is the atom chosen under the body together with one of the conditions, and in no other way?
   bool chosen_exactly_under(const Element& element, const Condition& body) const {
     if (clue_[element.atom]) return false;
     std::set<Condition> chosen_under;

@@ -18,7 +18,7 @@ struct ChoiceGroup {
 
 struct Choices {
   std::vector<ChoiceGroup> groups;        // those that become positions
-  std::vector<char> constraint_is_bound;  // per constraint of the normal program: said by a position already
+  std::vector<char> constraint_is_bound;  // per constraint of the normal program: a position says it
 };
 
 Choices find_choices(const asp::GroundProgram& ground, const NormalProgram& program);

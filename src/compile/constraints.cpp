@@ -16,7 +16,7 @@ using asp::StatementKind;
 constexpr std::size_t kMostLiterals = 64;
 constexpr std::size_t kMostInstances = 64;
 
-// Instances without a statement of their own.
+// Stand-ins for a statement, for instances that have none of their own.
 constexpr int kFacts = -2;
 
 class Collector {
@@ -102,7 +102,8 @@ class Collector {
     return kind == (conjunctive != formula.negated ? FormulaKind::kConjunction : FormulaKind::kDisjunction);
   }
 
-  // Opens nested conjunctions and merges, until nothing changes. Nothing left to violate: no value.
+  // Opens nested conjunctions and merges literals until nothing changes. Returns no value if the body can
+  // never hold.
   std::optional<std::vector<Formula>> opened(std::vector<Formula> body) {
     while (true) {
       std::optional<std::vector<Formula>> merged = formulas_.merged(true, body);

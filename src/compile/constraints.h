@@ -9,7 +9,8 @@
 
 namespace as2::compile {
 
-// Not all of these hold; in normal form, no two about one position or one sum. Empty: always violated.
+// Not all formulas of `body` hold. In normal form no two of them are about the same position or the same sum.
+// An empty body is always violated.
 struct Instance {
   int family = 0;
   std::vector<Formula> body;
@@ -17,7 +18,7 @@ struct Instance {
 
 struct Constraints {
   std::vector<Family> families;       // in source order
-  std::vector<char> may_be_empty;     // per family: a constraint of the user's, listed with 0 groups too
+  std::vector<char> may_be_empty;     // per family: the user's constraint, listed even without groups
   std::vector<int> ground_instances;  // per family, before anything was dropped
   std::vector<Instance> instances;
 };

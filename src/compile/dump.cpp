@@ -26,7 +26,7 @@ std::string join(const std::vector<std::string>& parts, const std::string& separ
   return text;
 }
 
-// asp::Rule and NormalRule alike.
+// For asp::Rule and NormalRule alike.
 template <class AnyRule>
 std::string rule_text(const asp::GroundProgram& ground, const AnyRule& rule) {
   std::vector<std::string> head;
@@ -59,7 +59,7 @@ std::string sum_text(const Compilation& c, int index) {
   return join(parts, " + ");
 }
 
-// A formula; definitions inside it by number, f12, unless `open`.
+// A formula as text; definitions inside it are written by number (f12) unless `open`.
 std::string formula_text(const Compilation& c, Formula formula, bool open) {
   if (formula.id == 0) return formula == kTrue ? "true" : "false";
   const FormulaBody& body = c.definitions.formulas[formula.id];

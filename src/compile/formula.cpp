@@ -8,7 +8,8 @@
 namespace as2::compile {
 namespace {
 
-// Steps to spend on the values of a sum; a longer one is treated as if it took every value in between.
+// Steps to spend on the values of a sum; a sum that needs more is treated as if it could take every value
+// between its extremes.
 constexpr std::int64_t kLongSum = 1 << 24;
 
 // Appends the bytes of a number: keys are compared for equality only.
@@ -20,7 +21,8 @@ void append(std::string& key, Formula formula) {
   append(key, 2 * std::int64_t{formula.id} + formula.negated);
 }
 
-// Values of a sum by dynamic programming over its parts, as an interval where that would be long.
+// The values a sum can take, by dynamic programming over its parts; just their interval where that would take
+// too long.
 ValueSet reachable_values(const Sum& sum) {
   std::vector<std::vector<std::int64_t>> parts = sum.values;
   for (const WeightedFormula& other : sum.others) parts.push_back({0, other.weight});
@@ -290,7 +292,8 @@ std::vector<char> least_solution(const RecursiveComponent& members,
 }  // namespace
 
 std::vector<Formula> Formulas::recursive(const RecursiveComponent& members) {
-  // All conditions about one position (or none): solve it for each symbol, and the members are sets.
+  // If all conditions are about one position (or there are none), the component is solved for each of its
+  // symbols, and the members become sets of symbols.
   int position = -1;
   bool one_position = true;
   for (const auto& rules : members) {

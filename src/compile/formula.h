@@ -58,7 +58,7 @@ struct WeightedFormula {
 struct Sum {
   std::vector<int> positions;
   std::vector<std::vector<std::int64_t>> values;
-  std::vector<WeightedFormula> others;  // what is not about one position
+  std::vector<WeightedFormula> others;  // inputs that are not about a single position
   std::int64_t constant = 0;
   ValueSet reachable;                   // values it can take (an interval around them if it is long)
   std::vector<WeightedFormula> inputs;  // the same sum as weighted formulas, without the constant
@@ -88,8 +88,8 @@ class Formulas {
   // The members' formulas: the least solution of the rules.
   std::vector<Formula> recursive(const RecursiveComponent& members);
 
-  // The inputs of a conjunction (or disjunction) brought into normal form: one set a position, one test a
-  // sum, no constants. Nothing if it is the constant false (true).
+  // The inputs of a conjunction (or disjunction) brought into normal form: one set per position, one test per
+  // sum, no constants. No value if the whole is constantly false (true).
   std::optional<std::vector<Formula>> merged(bool conjunctive, const std::vector<Formula>& inputs);
 
   const FormulaBody& operator[](int id) const { return bodies_[static_cast<std::size_t>(id)]; }

@@ -80,7 +80,7 @@ class Classifier {
     }
   }
 
-  // Do the sets say that atoms hold (and not that a position is false or unpicked)?
+  // Does every set say that atoms hold (rather than that a position is false or unpicked)?
   bool about_atoms(const std::vector<int>& sets) const {
     return std::all_of(sets.begin(), sets.end(), [&](int id) {
       const SetLiteral& set = formulas_[id].set;
@@ -92,7 +92,7 @@ class Classifier {
 
   int position_of(int set) const { return formulas_[set].set.position; }
 
-  // The symbol a set names; several as one text.
+  // The symbol that a set names; several symbols are joined into one text.
   std::string symbol_of(int set) const {
     std::string text;
     const Position& position = positions_[static_cast<std::size_t>(position_of(set))];
@@ -198,7 +198,8 @@ void merge_cliques(std::vector<Kinds>& kinds, const Positions& positions, Defini
       }
     }
     for (auto& [root, component] : graph.components()) {
-      // A clique, atoms of one position counting as one: every two nodes of different positions conflict.
+      // The component is a clique if every two nodes of different positions conflict; nodes of one position
+      // count as one.
       std::map<int, std::vector<Formula>> by_position;
       for (const int node : component.nodes)
         by_position[classifier.position_of(node)].push_back({node, false});
@@ -211,7 +212,8 @@ void merge_cliques(std::vector<Kinds>& kinds, const Positions& positions, Defini
         family.at_most_one.push_back({std::move(members), kTrue});
         continue;
       }
-      // Edges by themselves are exclusive if they all forbid the same symbol, as in a colouring.
+      // Without cliques, each edge is an exclusive pair if all edges forbid the same symbol, as in a graph
+      // colouring.
       const std::string symbol = classifier.symbol_of(component.nodes.front());
       const bool one_symbol = std::all_of(component.nodes.begin(), component.nodes.end(),
                                           [&](int node) { return classifier.symbol_of(node) == symbol; });

@@ -10,7 +10,7 @@ NodeWriter::NodeWriter(const asp::GroundProgram& ground, const Positions& positi
       needed_(static_cast<std::size_t>(formulas_.size()), 0),
       node_of_(static_cast<std::size_t>(formulas_.size()), -1),
       atom_of_(static_cast<std::size_t>(formulas_.size())) {
-  // A position's own atom names its node rather than a definition that says the same.
+  // A node is named after the position's own atom rather than after a definition that says the same.
   for (const bool chosen : {true, false}) {
     for (Atom atom = 1; atom < ground.names.size(); ++atom) {
       const Formula formula = definitions.of_atom[atom];

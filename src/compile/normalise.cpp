@@ -59,7 +59,7 @@ class Propagation {
     for (Atom atom = 1; atom < truth_.size(); ++atom) drop_if_unsupported(atom);
     for (std::size_t r = 0; r < ground_.rules.size(); ++r) look_at(static_cast<int>(r));
     spread();
-    // A clue whose every choice has died is an ordinary fact; that may settle further choices.
+    // A clue that no remaining choice offers is an ordinary fact; that may settle further choices.
     for (bool again = true; again;) {
       again = false;
       for (Atom atom = 1; atom < truth_.size(); ++atom) {

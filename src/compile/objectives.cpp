@@ -20,7 +20,7 @@ Objectives collect_objectives(const asp::GroundProgram& ground, Definitions& def
     index_of[static_cast<int>(k)] = static_cast<int>(result.statements.size());
     result.statements.push_back({statement.name, statement.location, statement.text});
   }
-  // gringo merges equal tuples of different statements; the twins say who they belong to.
+  // gringo merges equal tuples of different statements; the twin rules say which statement each belongs to.
   std::map<std::tuple<std::int32_t, std::int32_t, Formula>, int> statement_of;
   std::map<std::pair<std::int32_t, std::int32_t>, int> statement_of_weight;
   for (const asp::CostTuple& tuple : ground.cost_tuples) {

@@ -11,7 +11,7 @@ namespace {
 
 void run_choices(Compilation& c) {
   c.choices = find_choices(c.ground, c.normal);
-  // What is violated whatever is chosen needs no choice to have no answer.
+  // A program with a constraint that is always violated has no answer set, whether or not it has choices.
   const auto& constraints = c.normal.constraints;
   const bool hopeless = std::any_of(constraints.begin(), constraints.end(),
                                     [](const NormalRule& rule) { return !rule.sum && rule.body.empty(); });
@@ -62,8 +62,8 @@ void run_circuit(Compilation& c) {
   for (const auto& [atom, condition] : c.shown) program.shown.push_back({atom, nodes.ref(condition)});
 }
 
-// A family that nothing can satisfy, or anything, is worth a word (one without ground instances got its when
-// it was grounded).
+// Warns of a family that nothing satisfies or that everything satisfies (a family without ground instances
+// was warned of during grounding).
 void warn(Compilation& c) {
   const ConstraintProgram& program = c.result.program;
   std::vector<int> groups(program.families.size(), 0);

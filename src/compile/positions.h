@@ -1,4 +1,4 @@
-// Pass `positions`: what positions are called, and in which order they stand.
+// Pass `positions`: the names of positions and their order.
 #pragma once
 
 #include <vector>

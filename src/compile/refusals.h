@@ -1,4 +1,4 @@
-// Refusals: what the compiler cannot lift, where it stands, and how to write it instead.
+// Refusals: what the compiler cannot compile, where in the source it stands, and how to write it instead.
 #pragma once
 
 #include <string>

@@ -17,7 +17,7 @@ class SupportFinder {
 
  private:
   const ConstraintProgram& program_;
-  std::vector<int> node_seen_;  // the call that saw it last
+  std::vector<int> node_seen_;  // per node: the last call that visited it
   std::vector<int> position_seen_;
   int call_ = 0;
 };

@@ -19,7 +19,8 @@ ValueSet unite(const ValueSet& a, const ValueSet& b);
 ValueSet complement(const ValueSet& set);
 // { sign·v + offset : v in the set }, sign 1 or -1.
 ValueSet affine(const ValueSet& set, int sign, std::int64_t offset);
-// The same set wherever it matters: gaps without a value of `reachable` are closed, ends trimmed to it.
+// A simpler set with the same members among `reachable`: gaps without a reachable value are closed, and the
+// ends are trimmed to the reachable range.
 ValueSet simplified(const ValueSet& set, const ValueSet& reachable);
 
 inline bool operator==(const ValueSet& a, const ValueSet& b) {

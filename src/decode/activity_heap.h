@@ -1,4 +1,4 @@
-// Variables in order of falling activity; equal ones in order of index.
+// Variables in order of decreasing activity; equally active ones in order of index.
 #pragma once
 
 #include <utility>
@@ -34,7 +34,7 @@ class ActivityHeap {
     }
     return top;
   }
-  // The variable's activity has grown.
+  // To be called when the variable's activity has grown.
   void grown(int variable) {
     if (contains(variable)) rise(place_[variable]);
   }
@@ -67,7 +67,7 @@ class ActivityHeap {
 
   const std::vector<double>& activity_;
   std::vector<int> heap_;
-  std::vector<int> place_;  // per variable, or -1
+  std::vector<int> place_;  // per variable: its index in the heap, or -1
 };
 
 }  // namespace as2::decode

@@ -35,7 +35,7 @@ struct Decoder::Impl {
   explicit Impl(std::shared_ptr<const compile::ConstraintProgram> source)
       : shared(std::move(source)), problem(program), stride(program.max_symbols()) {}
 
-  // A workspace, from those at hand.
+  // A workspace: one that is free, or a new one.
   std::unique_ptr<Search> acquire() {
     const std::lock_guard<std::mutex> lock(mutex);
     if (idle.empty()) return std::make_unique<Search>(problem);
@@ -66,20 +66,22 @@ void Decoder::Impl::check(const Query& query, const DecodeOptions& options) cons
   AS2_REQUIRE(query.guide.empty() || query.guide.size() == size, "the guide must have the beliefs' layout");
   AS2_REQUIRE(options.models >= 1, "at least one model must be asked for");
   for (const Pin& pin : query.pins) {
-    AS2_REQUIRE(pin.position >= 0 && pin.position < problem.real, "a pin names no position");
+    AS2_REQUIRE(pin.position >= 0 && pin.position < problem.real,
+                "a pin names a position that does not exist");
     AS2_REQUIRE(pin.symbol >= 0 &&
                     pin.symbol < problem.value_begin[pin.position + 1] - problem.value_begin[pin.position],
-                "a pin names no symbol");
+                "a pin names a symbol that does not exist");
   }
   for (const int position : query.evidence) {
-    AS2_REQUIRE(position >= 0 && position < problem.real, "evidence names no position");
+    AS2_REQUIRE(position >= 0 && position < problem.real, "evidence names a position that does not exist");
   }
   if (!options.unique) return;
   AS2_REQUIRE(!query.evidence.empty(), "a unique reading needs evidence");
   AS2_REQUIRE(options.method == Method::kMap && options.models == 1, "unique asks for one model of map");
   AS2_REQUIRE(!options.objective_first && options.objective_weights.empty(),
-              "objectives have no say in a unique reading");
-  AS2_REQUIRE(options.unique_margin >= 0 && options.unique_readings >= 1, "unique needs some effort");
+              "objectives do not decide which reading is unique");
+  AS2_REQUIRE(options.unique_margin >= 0 && options.unique_readings >= 1,
+              "unique needs a margin of at least 0 and at least one reading");
 }
 
 Model Decoder::Impl::model_of(const Query& query, compile::Assignment assignment) const {
@@ -135,7 +137,7 @@ Decoded Decoder::Impl::decode(Search& search, const Query& query, const DecodeOp
     }
     return decoded;
   }
-  // Of the other criteria only the sum of each position's least loss is known, which is 0.
+  // For the other criteria the only known bound is the sum of each position's least loss, which is 0.
   const std::vector<std::int64_t>& loss = result.found.front().loss;
   for (std::size_t c = 0; c < loss.size() && decoded.gap == 0 && !result.complete; ++c) {
     const bool counts = c + 1 < loss.size() || query.guide.empty();  // the guide only breaks ties
@@ -168,7 +170,8 @@ std::vector<Decoded> Decoder::decode_batch(const std::vector<Query>& queries, co
   std::vector<Decoded> results(queries.size());
   const std::size_t wanted =
       threads > 0 ? static_cast<std::size_t>(threads) : std::max(1U, std::thread::hardware_concurrency());
-  // Large enough that threads seldom meet, small enough that few instances occupy them all.
+  // Large enough that threads seldom contend for the next chunk, small enough that even few instances keep
+  // all of them busy.
   const std::size_t chunk = std::clamp<std::size_t>(queries.size() / (4 * wanted), 1, 16);
   const std::size_t count = std::min(wanted, (queries.size() + chunk - 1) / chunk);
   std::atomic<std::size_t> next{0};

@@ -3,7 +3,7 @@
 // is a lower bound for every v, because a satisfying assignment takes exactly one value of each row: its loss
 // is Σ_e v_e + Σ loss' whatever v is. L is concave; its subgradient at e is 1 − (how many positions' best
 // value lies in e), and ascending along it with shrinking steps comes close to the bound of the linear
-// relaxation. Rejected: one exact assignment (Hungarian method) a group, which stops at a corner where no
+// relaxation. Rejected: one exact assignment (Hungarian method) per group, which stops at a corner where no
 // single group can improve. Potentials are rounded to integers, so the shift is exact.
 #include "decode/dual.h"
 
@@ -86,7 +86,8 @@ std::int64_t shift_losses(const State& state, const std::vector<std::int64_t>& l
     for (int v = state.first_value(i); v >= 0; v = state.next_value(i, v))
       least = std::min(least, shifted[v]);
     for (int v = problem.value_begin[i]; v < problem.value_begin[i + 1]; ++v) {
-      // What a pin has taken away may be cheaper, but losses are not negative.
+      // A value that a pin removed may be cheaper than the cheapest one left, but losses must not be
+      // negative.
       shifted[v] = std::max<std::int64_t>(0, shifted[v] - least);
     }
     constant += least;

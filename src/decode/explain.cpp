@@ -10,10 +10,10 @@ Explanation explain(const compile::ConstraintProgram& program, const Beliefs& be
   const std::size_t stride = static_cast<std::size_t>(program.max_symbols());
   const std::size_t count = program.positions.size();
   AS2_REQUIRE(beliefs.size() == count * stride, "beliefs must be [positions, max_symbols]");
-  AS2_REQUIRE(decoded.empty() || decoded.size() == count, "an assignment has one symbol a position");
+  AS2_REQUIRE(decoded.empty() || decoded.size() == count, "an assignment has one symbol per position");
   Explanation explanation;
   compile::Assignment reading(count);
-  std::vector<Pin> read;  // positions with one best symbol; a tie has not been read at all
+  std::vector<Pin> read;  // positions with a single best symbol; a position with a tie was not read
   for (std::size_t i = 0; i < count; ++i) {
     const double* p = beliefs.data() + i * stride;
     const double* end = p + program.positions[i].symbols.size();

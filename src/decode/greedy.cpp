@@ -74,7 +74,7 @@ Decoded greedy(const compile::ConstraintProgram& program, State& state, const Qu
   }
   for (const int position : query.evidence) {
     if (committed[position]) continue;
-    // To the letter: the argmax of the reading itself, even if an earlier lock has masked it.
+    // Exactly as in the paper: the argmax of the belief itself, even if an earlier lock has masked it.
     const double* p = row(position);
     const int count = problem.value_begin[position + 1] - problem.value_begin[position];
     const int read = static_cast<int>(std::max_element(p, p + count) - p);

@@ -6,7 +6,8 @@
 
 namespace as2::decode {
 
-// Pins and evidence are committed first, then positions by falling confidence; kSatisfied or kDeadEnd.
+// Commits pins and evidence first, then positions in order of decreasing confidence; ends in kSatisfied or
+// kDeadEnd.
 Decoded greedy(const compile::ConstraintProgram& program, State& state, const Query& query);
 
 }  // namespace as2::decode

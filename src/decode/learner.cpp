@@ -86,7 +86,7 @@ void Learner::decide(Literal l) {
 bool Learner::assign(Literal l, Reason reason) {
   if (is_true(l)) return true;
   if (is_false(l)) {
-    // What explains l, and that l is false.
+    // The conflict: what explains l, together with the fact that l is false.
     conflict_.clear();
     const int variable = l >> 1;
     const Reason kept = reason_[variable];
@@ -139,7 +139,7 @@ void Learner::removed(int value) {
     for (int v = p_.value_begin[i]; v < p_.value_begin[i + 1]; ++v) {
       if (!is_false(of_literal(v)) && (next < 0 || loss_[c][v] < loss_[c][next])) next = v;
     }
-    if (next < 0) continue;  // the position is empty: a clause is about to say so
+    if (next < 0) continue;  // no value is left: the position's own clause will report the conflict
     bound_[c] += loss_[c][next] - loss_[c][best];
     best = next;
     bound_due_ = true;

@@ -33,7 +33,8 @@ class Learner {
   Learner(const Problem& problem, const std::vector<Pin>& pins,
           const std::vector<std::vector<std::int64_t>>& losses);
 
-  // Goes on until all variables are assigned, nothing is left, or `stop(decisions so far)` says so.
+  // Searches until all variables are assigned, nothing is left to try, or `stop(decisions so far)` returns
+  // true.
   template <typename Stop>
   Outcome search(std::int64_t conflicts, const Stop& stop) {
     const std::int64_t last = conflicts_ + conflicts;
@@ -48,8 +49,8 @@ class Learner {
   compile::Assignment assignment() const;
   const std::vector<std::int64_t>& bound() const { return bound_; }
 
-  // Each of these undoes all decisions.
-  // Only what is lexicographically below counts from now on; must not rise.
+  // Each of these undoes all decisions. From now on only answers with lexicographically smaller losses count.
+  // The cutoff must never rise.
   void set_cutoff(const std::vector<std::int64_t>& cutoff);
   // The first criterion may not exceed the cap for now; a second call replaces the first.
   void set_cap(std::int64_t cap);
@@ -82,9 +83,9 @@ class Learner {
     const LinearConstraint* source;
     std::vector<std::int64_t> full_least, full_most;  // per position, over its whole domain
     std::vector<std::int64_t> least, most;            // per position, over the values left
-    std::int64_t low, high;                           // Σ of these
+    std::int64_t low, high;                           // sums of `least` and of `most`
     std::int64_t widest;                              // the largest range of a position
-    bool total;                                       // some symbol of the guard allows whatever value
+    bool total;                                       // some symbol of the guard allows every value
   };
   struct Summand {
     int sum;
@@ -161,11 +162,11 @@ class Learner {
   std::vector<int> level_of_;        // per variable
   std::vector<int> trail_place_;     // per variable
   std::vector<Reason> reason_;       // per variable
-  std::vector<char> phase_;          // per variable: what it was last
+  std::vector<char> phase_;          // per variable: the truth it last had
   std::vector<int> last_value_;      // per position: the value it last had, or -1
   std::vector<Literal> trail_;
   std::vector<int> level_begin_;  // per level: length of the trail before its decision
-  std::size_t next_ = 0;          // of the trail, to propagate
+  std::size_t next_ = 0;          // the first literal of the trail not yet propagated
 
   std::vector<std::uint32_t> clauses_;
   std::vector<std::uint32_t> given_;

@@ -65,7 +65,8 @@ void Learner::add_removals(int position, int when, const std::vector<int>& neede
   for (const int v : needed) out.push_back(of_literal(v));
 }
 
-// A literal of the clause under construction: kept if it is of a lower level, counted if of the deepest.
+// Takes a literal into the clause under construction: one of a lower level is kept, one of the deepest level
+// is counted.
 void Learner::meet(Literal l, int deepest, int& open) {
   const int variable = l >> 1;
   if (seen_[variable] || level_of_[variable] == 0) return;
@@ -115,8 +116,8 @@ int Learner::analyze() {
   return level_of_[learned_clause_[1] >> 1];
 }
 
-// Every literal of the (true) literal's reason is seen, of level 0, or itself implied. Only reasons that are
-// at hand are followed. seen_: 1 in the clause, 2 known to be implied, 3 known not to be.
+// Whether every literal of the (true) literal's reason is seen, of level 0, or itself implied. Only reasons
+// that are already stored are followed. seen_: 1 in the clause, 2 known to be implied, 3 known not to be.
 bool Learner::implied_by_seen(Literal l, int depth) {
   const Reason reason = reason_[l >> 1];
   const auto fine = [&](Literal failed) {
@@ -147,7 +148,7 @@ bool Learner::implied_by_seen(Literal l, int depth) {
   return false;
 }
 
-// Keeps the learned clause and follows from it.
+// Stores the learned clause and assigns the literal it asserts.
 void Learner::install() {
   const Literal first = learned_clause_[0];
   if (learned_clause_.size() == 1) {
@@ -185,7 +186,7 @@ void Learner::bump_variable(int variable) {
   order_.grown(variable);
 }
 
-// Learned clauses lie in order of their place.
+// Finds the clause by binary search: learned clauses are sorted by their place.
 void Learner::bump_clause(std::uint32_t clause) {
   const auto it = std::lower_bound(learned_.begin(), learned_.end(), clause,
                                    [](const Learned& l, std::uint32_t c) { return l.clause < c; });

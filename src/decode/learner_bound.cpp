@@ -23,7 +23,7 @@ bool Learner::propagate_bound() {
   }
   std::int64_t least = cutoff_.empty() ? std::numeric_limits<std::int64_t>::max() : cutoff_[0];
   if (capped) least = std::min(least, cap_ + 1);
-  // The filter's own removals do not count towards each other.
+  // The removals made here do not count as reasons for each other.
   const std::vector<std::int64_t> start = bound_;
   for (const int i : costed_list_) {
     const int begin = p_.value_begin[i];
@@ -43,18 +43,18 @@ bool Learner::propagate_bound() {
         return false;
       }
     }
-    if (!left) return true;  // the position's own clause is in conflict
+    if (!left) return true;  // no value is left: the position's own clause reports the conflict
   }
   return true;
 }
 
-// Why the value would have cost too much; -1: why everything does. As with sums, what the bound exceeds the
-// cutoff by is spent on leaving removals out.
+// Why the value would have cost too much; with -1, why everything does. As with sums, the amount by which the
+// bound exceeds the cutoff is spent on leaving removals out of the explanation.
 void Learner::explain_bound(int value, int when, std::vector<Literal>& out) {
   const std::size_t criteria = loss_.size();
   const int gone = value < 0 ? -1 : p_.position_of[value];
   std::vector<std::int64_t> sum(criteria, 0);
-  // What a position had to pay then: the least loss of its values of then.
+  // What a position had to pay at that time: the least loss among the values it still had.
   const auto paid = [&](std::size_t c, int i) {
     if (i == gone) return loss_[c][value];
     if (loss_[c][best_[c][i]] == 0) return std::int64_t{0};
@@ -76,7 +76,7 @@ void Learner::explain_bound(int value, int when, std::vector<Literal>& out) {
         slack -= due;
         continue;
       }
-      std::int64_t floor = due;  // the least loss that may come back
+      std::int64_t floor = due;  // values with at least this loss may be left out of the explanation
       for (int v = p_.value_begin[i]; v < p_.value_begin[i + 1]; ++v) {
         if (loss_[c][v] >= due - slack) floor = std::min(floor, loss_[c][v]);
       }

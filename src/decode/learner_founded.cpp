@@ -42,7 +42,7 @@ bool Learner::propagate_component(int index) {
   return true;
 }
 
-// Follows from `start` what it would need, all of it unfounded, and makes those members false.
+// Collects the unfounded members that `start` would need, and makes all of them false.
 bool Learner::falsify_unfounded(int index, int start) {
   const auto& members = p_.components[index].members;
   const auto atom = [&](int m) { return of_literal(p_.value_begin[members[m].position] + 1); };
@@ -50,7 +50,7 @@ bool Learner::falsify_unfounded(int index, int start) {
   std::vector<char> inside(members.size(), 0);
   inside[start] = 1;
   const std::size_t begin = stored_literals_.size();
-  const auto cut_off_by = [&](int m) {  // an unfounded member: failed already, or to be followed
+  const auto cut_off_by = [&](int m) {  // m, unfounded, has failed already or is visited
     if (is_false(atom(m))) {
       stored_literals_.push_back(atom(m));
     } else if (!inside[m]) {

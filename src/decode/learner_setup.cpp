@@ -14,7 +14,7 @@ Learner::Learner(const Problem& problem, const std::vector<Pin>& pins,
   refuted_ = p_.impossible;
   add_positions();
   add_wide_literals();
-  // What a removal wakes must exist before the first one.
+  // The propagators that a removal wakes must exist before the first removal.
   add_sums();
   for (std::size_t t = 0; t < p_.tables.size(); ++t) table_queue_.push_back(static_cast<int>(t));
   table_queued_.assign(p_.tables.size(), 1);
@@ -88,7 +88,7 @@ int Learner::add_variable() {
   return variable;
 }
 
-// Variable 0 is true: the one symbol of a position that has no other.
+// Variable 0 is always true; it stands for the only symbol of a position that has just one.
 void Learner::add_positions() {
   add_variable();
   level_stamp_.push_back(0);  // there may be one level more than variables
@@ -211,7 +211,7 @@ void Learner::add_at_most_one(std::vector<Literal> row) {
     }
     return;
   }
-  // Members of one position never hold together; a literal that stands twice must fail.
+  // Members of one position never hold together; a literal that occurs twice must fail.
   std::sort(row.begin(), row.end());
   for (std::size_t k = 1; k < row.size(); ++k) {
     if (row[k] == row[k - 1]) add_clause({row[k] ^ 1});

@@ -1,5 +1,6 @@
-// Bounds of sums. A removal follows from what pushed the sum's least or largest value past the allowed ones;
-// how far they were pushed too far is slack, which is spent on leaving removals out of the explanation.
+// Bounds of sums. A removal follows from what pushed the sum's least or largest value past the allowed ones.
+// How much further than necessary they were pushed is slack, which is spent on leaving removals out of the
+// explanation.
 #include <algorithm>
 #include <limits>
 
@@ -8,8 +9,8 @@
 
 namespace as2::decode {
 
-// Keeps least and largest values; what has lost its extreme value looks for the next. A position that has
-// lost everything keeps its last, as its own clause is about to be in conflict.
+// Updates least and largest values: a position that has lost an extreme value looks for the next. One that
+// has lost all its values keeps its last extreme, because its own clause is about to be in conflict.
 void Learner::narrow_sums(int value) {
   const int i = p_.position_of[value];
   const int begin = p_.value_begin[i];
@@ -58,7 +59,7 @@ void Learner::widen_sums(int value) {
 bool Learner::propagate_sum(int index) {
   const Sum& sum = sums_[index];
   const LinearConstraint& linear = *sum.source;
-  // The sum's own removals do not count towards each other.
+  // The removals made for this sum do not count as reasons for each other.
   const std::int64_t low = sum.low;
   const std::int64_t high = sum.high;
   const Reason because{Kind::kSum, static_cast<std::uint32_t>(index)};
@@ -71,7 +72,8 @@ bool Learner::propagate_sum(int index) {
       explain_sum(index, -1, std::numeric_limits<int>::max(), conflict_);
       return false;
     }
-    // No position's range reaches from an end of the sum's past the far end of what is allowed.
+    // Nothing can be removed: no position's range is wide enough to take the sum from one of its ends past
+    // the far end of the allowed interval.
     if (allowed.intervals.size() == 1 && allowed.intervals[0].second - sum.widest >= low &&
         allowed.intervals[0].first <= high - sum.widest) {
       return true;
@@ -113,12 +115,14 @@ bool Learner::propagate_sum(int index) {
         return false;
       }
     }
-    if (!left) return true;  // the position's own clause is in conflict; no explanation may rest on it
+    if (!left)
+      return true;  // no value is left: the position's own clause reports the conflict, and no explanation
+                    // may rest on it
   }
   return true;
 }
 
-// Why the value, of the guard or of a summand, had to go; -1: why nothing was left.
+// Why a value of the guard or of a summand was removed; with -1, why nothing was left.
 void Learner::explain_sum(int index, int value, int when, std::vector<Literal>& out) {
   const LinearConstraint& linear = *sums_[index].source;
   const std::size_t count = linear.positions.size();
@@ -156,7 +160,7 @@ void Learner::explain_sum(int index, int value, int when, std::vector<Literal>& 
     from = std::max(from, below);
     to = std::min(to, above);
   }
-  // Differences of extremes are taken with care: the gap may have no end.
+  // The gap may be unbounded, so differences are computed without overflow.
   constexpr std::int64_t kEndless = std::numeric_limits<std::int64_t>::max();
   std::int64_t low_slack = from == std::numeric_limits<std::int64_t>::min() ? kEndless : low - from;
   std::int64_t high_slack = to == std::numeric_limits<std::int64_t>::max() ? kEndless : to - high;
@@ -180,13 +184,14 @@ void Learner::explain_sum(int index, int value, int when, std::vector<Literal>& 
   add_removals(guard, when, needed_, out);
 }
 
-// What removed the position's values beyond its extremes of then, as far as the slack does not pay for them.
+// The removals of the position's values beyond its extremes at that time, except those that the slack makes
+// unnecessary.
 void Learner::explain_least(const Sum& sum, std::size_t k, int when, std::int64_t& low_slack,
                             std::int64_t& high_slack, std::vector<Literal>& out) {
   const int position = sum.source->positions[k];
   const std::vector<std::int64_t>& values = sum.source->values[k];
   const int begin = p_.value_begin[position];
-  // The least value that may come back, and the largest.
+  // The explanation still holds if values within these limits come back.
   constexpr std::int64_t kEndless = std::numeric_limits<std::int64_t>::max();
   std::int64_t floor = sum.full_least[k];
   std::int64_t ceiling = sum.full_most[k];

@@ -1,4 +1,4 @@
-// Tables: a value goes when every allowed tuple that has it has lost another of its values.
+// Tables: a value is removed when every allowed tuple that contains it has lost another of its values.
 #include <algorithm>
 #include <limits>
 
@@ -33,12 +33,13 @@ bool Learner::propagate_table(int index) {
       left = left || supported;
       if (!supported && !assign(l ^ 1, because)) return false;
     }
-    if (!left) return true;  // the position's own clause is in conflict
+    if (!left) return true;  // no value is left: the position's own clause reports the conflict
   }
   return true;
 }
 
-// Removals, earliest first, that together hit every tuple with the value.
+// Explains a removal by earlier removals, earliest first, that together strike out every tuple with the
+// value.
 void Learner::explain_table(int index, int value, int when, std::vector<Literal>& out) {
   const TupleTable& table = p_.tables[index];
   const std::size_t words = table.words;

@@ -248,7 +248,7 @@ int Problem::literal_of(const NodeRef& ref) {
 }
 
 void Problem::add_nogood(const std::vector<int>& body) {
-  // Literals of one position are met; an empty set can never hold.
+  // Literals of one position are intersected; an empty set can never hold.
   std::map<int, std::vector<int>> sets;
   for (const int lit : body) {
     const std::vector<int> symbols = symbols_of(lit);
@@ -268,8 +268,8 @@ void Problem::add_nogood(const std::vector<int>& body) {
   if (met.size() > 1) nogoods.push_row(met);
 }
 
-// A group whose slots part the values of its positions and that has as many slots as positions uses every
-// slot: hidden singles follow. With fewer slots than positions it cannot hold at all.
+// If a group's slots partition the values of its positions and there are as many slots as positions, every
+// slot is used, so hidden singles can be found. With fewer slots than positions the group cannot hold at all.
 void Problem::add_exclusive(const std::vector<int>& group_positions, const compile::Slots& rows) {
   std::vector<int> covered;
   bool single = true;

@@ -42,7 +42,7 @@ struct LinearConstraint {
 // The tuples of symbols that these positions may take, numbered.
 struct TupleTable {
   std::vector<int> positions;
-  std::size_t words = 0;               // of a set of tuples
+  std::size_t words = 0;               // in the bit set of a set of tuples
   std::vector<std::size_t> row_begin;  // per position: the row of its first symbol
   std::vector<std::uint64_t> rows;     // per symbol of each position: the tuples that have it
 
@@ -105,7 +105,7 @@ class Problem {
   Table linears_of_position;
   std::vector<RecursiveComponent> components;
   Table components_of_position;
-  std::vector<char> only_slots;  // per position: no wide literal, linear constraint or component on it
+  std::vector<char> only_slots;  // per position: no wide literal, linear constraint or component involves it
   std::vector<int> tied;         // real positions that some constraint or definition is about
   std::vector<int> loose;        // the other real ones
   std::vector<CostLiteral> costs;

@@ -112,7 +112,7 @@ void State::gather_linear(const LinearConstraint& linear) {
   for (std::size_t k = 0; k < linear.positions.size(); ++k) {
     const int begin = p_.value_begin[linear.positions[k]];
     for (std::size_t s = 0; s < linear.values[k].size(); ++s) {
-      // Only removals beyond the remaining extremes have moved a bound.
+      // Only the removal of values beyond the remaining extremes has moved a bound.
       const std::int64_t x = linear.values[k][s];
       if ((x < least_[k] || x > most_[k]) && !has(begin + static_cast<int>(s))) {
         gather(reason_[begin + static_cast<int>(s)]);
@@ -177,7 +177,7 @@ bool State::propagate_linear(int index) {
     }
     return false;
   };
-  // The guard may just have shrunk, so its own removals belong to what follows.
+  // The guard may just have shrunk, so the reason has to be gathered again, with its new removals.
   if (guard >= 0 && !levels_.empty()) have_reason = false;
   for (std::size_t k = 0; k < count; ++k) {
     const int i = linear.positions[k];

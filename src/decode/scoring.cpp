@@ -6,10 +6,10 @@
 namespace as2::decode {
 namespace {
 
-// Beyond it the steps of 2⁻²⁰ in which log p would be counted could hide a difference.
+// With a larger range, log p would be counted in steps coarser than 2⁻²⁰, which could hide a difference.
 constexpr double kMostRange = 2199023255552.0;  // 2⁴¹
 
-// Losses of one belief per position: scale · (log best − log p), 0 where the position is uniform.
+// Adds the losses of one set of beliefs: scale · (log best − log p), which is 0 where a position is uniform.
 void add_belief_losses(const Problem& problem, const Beliefs& beliefs, int stride, double scale,
                        std::vector<std::int64_t>& row) {
   for (int i = 0; i < problem.real; ++i) {
@@ -67,7 +67,7 @@ std::vector<double> fill_losses(const Problem& problem, const Query& query, int 
   losses.resize(levels + 1 + (query.guide.empty() ? 0 : 1));
   for (auto& row : losses) row.assign(static_cast<std::size_t>(problem.values), 0);
 
-  // Sums must stay well inside 64 bits, and log p must not drown in them.
+  // Sums must stay well within 64 bits, and log p must not vanish in rounding.
   double range = -std::log(kFloor) * std::max(1, problem.real);
   for (const CostLiteral& cost : problem.costs) {
     if (options.objective_first) break;
@@ -100,7 +100,7 @@ std::vector<double> fill_losses(const Problem& problem, const Query& query, int 
 
 double log_probability(const Beliefs& beliefs, int stride, const compile::Assignment& assignment) {
   double sum = 0;
-  double last = 1;  // neighbours are often equal, and logarithms dear
+  double last = 1;  // neighbouring beliefs are often equal, and logarithms are expensive
   double log_last = 0;
   for (std::size_t i = 0; i < assignment.size(); ++i) {
     const double p = beliefs[i * static_cast<std::size_t>(stride) + static_cast<std::size_t>(assignment[i])];

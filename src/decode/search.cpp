@@ -4,9 +4,9 @@
 // one is wrong, it would try every alternative of the last ones first. So the loss is capped, as in iterative
 // deepening: first 0 (every position takes its best symbol, uniform ones stay open), then a little more than
 // the least loss the cap has refused, until the models asked for lie under it. Under a cap the bound removes
-// every symbol too dear, which fixes near-certain positions at the root. The last round dominates the cost.
-// Where the first rounds do not settle it, losses are shifted for a stronger bound (dual.h).
-// Within a round: propagate, decide the most certain position (largest loss of its second-best symbol), among
+// every symbol that costs too much, which fixes near-certain positions at the root. The last round dominates
+// the cost. Where the first rounds do not settle it, losses are shifted for a stronger bound (dual.h). Within
+// a round: propagate, decide the most certain position (largest loss of its second-best symbol), among
 // uniform ones the one with fewest symbols left; on a conflict jump back to the deepest decision it involves.
 #include "decode/search.h"
 
@@ -22,8 +22,8 @@ namespace {
 constexpr std::int64_t kNoCap = std::numeric_limits<std::int64_t>::max() - 1;
 constexpr std::int64_t kCheckEvery = 64;   // nodes between looks at the clock
 constexpr std::int64_t kDearRound = 2000;  // nodes after which the cap doubles
-constexpr std::int64_t kFineSteps = 16;    // the cap grows by this part, so that answers come nearly in order
-constexpr std::int64_t kEasy = 100;        // nodes after which a stronger bound is worth its price
+constexpr std::int64_t kFineSteps = 16;  // with a filter the cap grows by 1/16: answers come nearly in order
+constexpr std::int64_t kEasy = 100;      // nodes after which a stronger bound is worth its cost
 
 }  // namespace
 
@@ -116,7 +116,7 @@ bool Search::start(const std::vector<std::vector<std::int64_t>>& given, const st
 // therefore decides, and remembers reasons for, the rest alone.
 void Search::settle_loose() {
   const Problem& p = state_.problem();
-  if (filter_) {  // it has its own opinion of what is good
+  if (filter_) {  // the filter has its own opinion of what is good
     open_.resize(static_cast<std::size_t>(p.real));
     std::iota(open_.begin(), open_.end(), 0);
     state_.set_most_levels(open_.size());
@@ -170,7 +170,8 @@ void Search::explore() {
   }
 }
 
-// Undoes the deepest decision of the conflict and follows from its refutation; false: no decision is left.
+// Undoes the deepest decision of the conflict and removes the value it had decided; false if no decision is
+// left.
 bool Search::resolve() {
   for (;;) {
     const int level = state_.deepest_conflict_level();
@@ -207,13 +208,13 @@ bool Search::accepts(const Found& model) {
   return filter_->accepts(model.assignment, loss);
 }
 
-// What lies beyond is of no interest: no loss is that large, or the filter's margin is passed.
+// Larger caps are pointless: no loss is that large, or the filter's margin is exceeded.
 std::int64_t Search::largest_cap() const {
   if (!filter_ || least_seen_ > kNoCap - filter_->margin) return kNoCap;
   return std::max<std::int64_t>(0, least_seen_ + filter_->margin - offset_);
 }
 
-// Among the best so far, in order.
+// Inserts the model among the best so far, in order.
 void Search::keep(Found model) {
   auto& found = result_.found;
   const auto place = std::upper_bound(found.begin(), found.end(), model,

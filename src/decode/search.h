@@ -24,20 +24,20 @@ struct Found {
   std::vector<std::int64_t> loss;  // per criterion
 };
 
-// Says whether an answer counts; one that does not is given up together with all that agree with it on
-// `positions`.
+// Decides whether an answer counts. One that does not is rejected together with all answers that agree with
+// it on `positions`.
 struct Filter {
   std::vector<int> positions;
   // The answer and its loss of the first criterion.
   std::function<bool(const compile::Assignment&, std::int64_t)> accepts;
-  std::int64_t margin = 0;  // how much more than the least loss of any answer an accepted one may have
+  std::int64_t margin = 0;  // how far the loss of an accepted answer may exceed the least loss of any answer
   bool exhausted = false;   // set by accepts: no more answers are to be tried
 };
 
 struct SearchResult {
   std::vector<Found> found;  // best first
   bool complete = true;      // nothing better exists; false: a limit was met
-  std::int64_t bound = 0;    // no assignment has less of the first criterion
+  std::int64_t bound = 0;    // no assignment has a smaller loss of the first criterion
   std::int64_t nodes = 0;
 };
 
@@ -74,12 +74,12 @@ class Search {
   Limits limits_;
   std::size_t models_ = 1;
   std::int64_t cap_ = 0;
-  std::int64_t offset_ = 0;  // what shifting the losses has already proved
+  std::int64_t offset_ = 0;  // the lower bound that shifting the losses has already proved
   Filter* filter_ = nullptr;
   std::int64_t least_seen_ = 0;  // loss of an answer, accepted or not, in the losses given
-  std::int64_t lower_ = 0;       // what learning has proved of the first criterion
+  std::int64_t lower_ = 0;       // the lower bound that learning has proved for the first criterion
   std::vector<std::vector<std::int64_t>> shifted_;
-  std::vector<Found> proven_;  // by the last round that was searched to its end: the best there are
+  std::vector<Found> proven_;  // the best models, proved by the last round that was searched to its end
   std::vector<int> open_;      // positions to decide
   bool abandoned_ = false;     // the cap was given up for want of budget
   bool impatient_ = false;     // time to learn from conflicts

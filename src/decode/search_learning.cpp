@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::int64_t kFirstRound = 300;  // conflicts
 constexpr std::int64_t kFineSteps = 16;    // see search.cpp
-constexpr std::int64_t kFirstLeap = 16;    // the first improvement asked for is this part of the gap
-constexpr std::int64_t kClockEvery = 32;   // steps between looks at the clock
+constexpr std::int64_t kFirstLeap = 16;   // the first improvement demanded is this fraction (1/16) of the gap
+constexpr std::int64_t kClockEvery = 32;  // steps between looks at the clock
 
 }  // namespace
 
@@ -45,8 +45,8 @@ void Search::learn(const std::vector<std::vector<std::int64_t>>& given, const st
   const bool flat = std::all_of(given[0].begin(), given[0].end(), [](std::int64_t x) { return x == 0; });
   std::int64_t round = kFirstRound;
   std::int64_t step = std::max<std::int64_t>(1, lower_ / (filter_ ? kFineSteps : 3));
-  std::int64_t leap = -1;  // by how much the next answer is to be better; none found yet
-  bool below = !flat;      // this round is near what is proved, not near what was found
+  std::int64_t leap = -1;  // by how much the next answer has to be better; -1: no answer has been found yet
+  bool below = !flat;      // this round searches near the proved bound, not near the best answer
   for (;;) {
     const bool full = found.size() == models_;
     const std::int64_t upper = full ? found.back().loss[0] : 0;

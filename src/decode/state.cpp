@@ -119,7 +119,7 @@ int State::first_value(int position) const {
 
 int State::next_value(int position, int value) const {
   int w = p_.value_word[value];
-  // Bits above the value's own; the shift is split so that bit 63 leaves nothing.
+  // The bits above the value's own; none if that is bit 63.
   std::uint64_t rest = domain_[w] & ~(p_.value_bit[value] | (p_.value_bit[value] - 1));
   for (;;) {
     if (rest) {
@@ -400,7 +400,7 @@ bool State::refused(const std::vector<std::int64_t>& bound) const {
   return !std::lexicographical_compare(bound.begin(), bound.end(), cutoff_.begin(), cutoff_.end());
 }
 
-// Refuses the branch whose bound reaches the cutoff, and every value that would take it there.
+// Refuses a branch whose bound reaches the cutoff, and removes every value that would take it there.
 bool State::check_bound() {
   if (cutoff_.empty()) return true;
   if (refused(bound_)) {

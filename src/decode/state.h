@@ -22,7 +22,7 @@ class State {
 
   explicit State(const Problem& problem);
 
-  // Back to the domains the program itself leaves, without losses.
+  // Returns to the domains that the program alone leaves, without losses.
   void reset();
   // False: the program itself has no answer.
   bool consistent() const { return base_consistent_; }
@@ -34,7 +34,7 @@ class State {
   // Losses of values, one array of `values` per criterion, most important first; the least of every position
   // is 0. They must outlive the search. A criterion's bound is Σ over positions of the least loss left.
   void set_losses(const std::vector<std::vector<std::int64_t>>& losses);
-  // Prunes whatever cannot stay lexicographically below this; one entry a criterion.
+  // Prunes whatever cannot stay lexicographically below this; one entry per criterion.
   void set_cutoff(const std::vector<std::int64_t>& cutoff);
   const std::vector<std::int64_t>& bound() const { return bound_; }
   // The least bound of the first criterion that the cutoff has refused since the last set_losses().
@@ -59,13 +59,13 @@ class State {
   // Makes the conflict "everything decided so far", or "the losses paid so far".
   void conflict_with_all();
   void conflict_with_bound();
-  // Or "what these positions have lost".
+  // Makes the conflict "the values that these positions have lost".
   void conflict_with(const std::vector<int>& positions);
   int conflict_position() const { return conflict_position_; }
 
   bool holds(int literal) const;
   bool fails(int literal) const;
-  std::uint64_t word(int index) const { return domain_[index]; }  // of the domains, Problem::word_begin
+  std::uint64_t word(int index) const { return domain_[index]; }  // see Problem::word_begin
   bool has(int value) const { return (domain_[p_.value_word[value]] & p_.value_bit[value]) != 0; }
   int size(int position) const { return size_[position]; }
   int open(int exact) const { return open_[exact]; }
@@ -106,7 +106,7 @@ class State {
   // A set of levels under construction.
   void gather_start();
   void gather(Reason reason);
-  void gather_removed(int position);  // all that has left its domain
+  void gather_removed(int position);  // why its missing values were removed
   void gather_holds(int literal);     // why the literal holds
   void gather_fails(int literal);     // why it does not
   Reason gathered();

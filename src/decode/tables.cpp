@@ -1,6 +1,7 @@
-// Many nogoods over the same few positions say one thing: which tuples are allowed. If they follow the sum of
-// the positions' integers (with signs), as `A+B+C != 15` does, the sum is what they say, and bounds see
-// further than nogoods do; the table of allowed tuples sees everything, where it is small.
+// Many nogoods over the same few positions say one thing: which tuples are allowed. If which tuples are
+// allowed depends only on the sum of the positions' integers (with signs), as in `A+B+C != 15`, they become a
+// sum constraint, whose bounds prune more than nogoods do. Where the table of allowed tuples is small, it is
+// used as well, because it prunes everything that can be pruned.
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -12,7 +13,8 @@ namespace as2::decode {
 namespace {
 
 constexpr std::size_t kFewestNogoods = 8;
-constexpr std::size_t kMostTuples = std::size_t{1} << 16;  // of the positions' product
+constexpr std::size_t kMostTuples = std::size_t{1}
+                                    << 16;  // at most, in the product of the positions' domains
 constexpr std::size_t kMostAllowed = 4096;
 
 // The positions' symbols as integers, if they all are.
@@ -75,13 +77,13 @@ std::optional<LinearConstraint> sum_of_table(const std::vector<int>& positions,
     }
     if (!consistent) continue;
     compile::ValueSet set;
-    bool open = false;  // the last sum was allowed too
+    bool open = false;  // whether the previous sum was allowed
     for (const auto& [sum, fine] : allowed) {
       if (fine && open) set.intervals.back().second = sum;
       if (fine && !open) set.intervals.emplace_back(sum, sum);
       open = fine;
     }
-    // Where there are holes, bounds see no more than the nogoods.
+    // If the allowed sums have holes, bounds prune no more than the nogoods do.
     if (set.intervals.size() > 1) return std::nullopt;
     return LinearConstraint{positions, std::move(integers), -1, {std::move(set)}};
   }
@@ -147,7 +149,7 @@ void Problem::recognise_tables(const compile::ConstraintProgram& program) {
     }
     tables.push_back(std::move(table));
   }
-  // A sum takes the place of its nogoods.
+  // A sum replaces its nogoods.
   Table kept;
   std::vector<char> kept_tabled;
   for (int n = 0; n < nogoods.rows(); ++n) {

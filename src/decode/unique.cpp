@@ -17,7 +17,7 @@ namespace as2::decode {
 namespace {
 
 constexpr std::int64_t kNodesPerReading = 200000;
-// Rejected readings cost plain search little, so it is given longer before learning takes over.
+// Plain search spends little on each rejected reading, so it is given more nodes before learning takes over.
 constexpr std::int64_t kMorePatience = 20;
 
 }  // namespace
@@ -73,7 +73,7 @@ SearchResult find_unique(Search& search, Search& tester, const Query& query, int
   SearchResult result = search.run(search.losses, query.pins, 1, search_limits, &filter);
   result.complete = result.complete && !filter.exhausted && !undecided;
 
-  // A first round may reach past the margin, which is known only when the most probable reading is.
+  // The margin is known only once the most probable reading is, so the first round may reach past it.
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   for (const auto& [symbols, test] : tested) least = std::min(least, test.loss);
   if (!result.found.empty() && result.found.front().loss[0] - least > filter.margin) result.found.clear();

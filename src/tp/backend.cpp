@@ -110,7 +110,8 @@ class FusedBackend : public Backend {
   const FusedTablesPtr fused_;
 };
 
-// On CUDA, for programs of regular slots only; refinement, which is not in a training step, by tensors.
+// On CUDA, for programs whose groups are all regular slots; refinement, which no training step uses, is left
+// to tensor operations.
 class CudaBackend : public Backend {
  public:
   CudaBackend(CudaSlotsPtr slots, TablesPtr tables)

@@ -1,4 +1,5 @@
-// Who computes the sums over a program's terms: plain tensor operations, the CPU kernels or the CUDA kernels.
+// What computes the sums over a program's terms: plain tensor operations, the CPU kernels or the CUDA
+// kernels.
 #pragma once
 
 #include <torch/torch.h>
@@ -15,7 +16,7 @@
 
 namespace as2::tp {
 
-// A program's tables, copied to a device and precision at first use there. Any thread may ask.
+// A program's tables, copied to each device and precision at first use there. Safe to use from any thread.
 class DeviceTables {
  public:
   explicit DeviceTables(const compile::ConstraintProgram& program) : tables_(Tables::of(program)) {}
@@ -46,7 +47,7 @@ class Backend {
   virtual torch::Tensor factors_by_group(const torch::Tensor& beliefs) const = 0;
 };
 
-// Those that the program and this build have, best first; the last one takes any beliefs.
+// The back ends that fit the program and this build, best first; the last one takes any beliefs.
 std::vector<std::unique_ptr<Backend>> backends_of(const compile::ConstraintProgram& program,
                                                   std::shared_ptr<const DeviceTables> tables, Kernel kernel);
 

@@ -40,8 +40,8 @@ const Semiring kLogarithmic{kLogZero, 0, add, log_sum};
 namespace {
 
 // For each row's chain: entry (row, state of level `from`, class) is the flat index of the state of level
-// `to` that lies the class's value of `member` further (or back, with direction −1). 32 bits: chains run
-// long.
+// `to` that lies the class's value of `member` further (or back, with direction −1). Indices have 32 bits, to
+// save memory on long chains.
 torch::Tensor transitions(const Chains& chains, const std::vector<std::int64_t>& chain_of_row,
                           std::int64_t member, std::int64_t from, std::int64_t to, int direction) {
   const auto rows = static_cast<std::int64_t>(chain_of_row.size());

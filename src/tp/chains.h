@@ -1,4 +1,5 @@
-// Sums of independent choices (Eq. 2 and all its kin): prefix and suffix convolution over reachable sums.
+// Sums of independent choices (Eq. 2 and its generalisations): prefix and suffix convolution over reachable
+// sums.
 //
 // A chain adds one member after another; its states after l members are the sums reachable by then, so that
 // large weights cost nothing while few sums are reachable. With q_l(d) the probability that member l takes
@@ -22,10 +23,11 @@
 
 namespace as2::tp {
 
-// Chains of like size side by side. State index states[l] is a dummy of weight zero.
+// Chains of similar size side by side, one per row. On level l, state index states[l] is a dummy of weight
+// zero.
 struct Chains {
   std::int64_t rows = 0, members = 0, classes = 0;
-  std::vector<std::int64_t> states;     // per level 0..members: the most states of any row
+  std::vector<std::int64_t> states;     // per level 0 … members: the largest number of states in any row
   IndexTable inputs;                    // [rows · members, classes]
   std::vector<torch::Tensor> previous;  // per level l: [rows · states[l+1] · classes] int32 → level l, flat
 

@@ -179,7 +179,8 @@ void CircuitBuilder::expand(int index, Clamp clamp) {
 }
 
 void CircuitBuilder::expand_recursive(const compile::Component& component, Clamp clamp) {
-  // Members outside what the clamp can reach share the unclamped component: then all of them are outside.
+  // Members that do not depend on the clamped position share the unclamped component; if one does not depend
+  // on it, none does.
   auto& known = cache(component.begin, clamp);
   const std::int64_t first = static_cast<std::int64_t>(entries_.size());
   const int size = component.end - component.begin;

@@ -7,9 +7,10 @@
 // Running the whole circuit once per clamp was rejected: it costs clamps × nodes however local the
 // constraints are.
 //
-// All is products of references: a disjunction is the complement of a product of complements (noisy-or). A
-// recursive component takes the maximum over alternatives instead, iterated from 0: cycles never gain by a
-// detour, so |component| rounds reach the least fixpoint exactly. Its gradient is that of the winning proofs.
+// Everything is a product of references: a disjunction is the complement of a product of complements
+// (noisy-or). A recursive component takes the maximum over alternatives instead, iterated from 0: cycles
+// never gain by a detour, so |component| rounds reach the least fixpoint exactly. Its gradient is that of the
+// winning proofs.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@
 
 namespace as2::tp {
 
-// Gathers the nodes somebody asks for.
+// Collects the nodes that are asked for.
 class CircuitBuilder {
  public:
   struct Clamp {
@@ -37,8 +38,8 @@ class CircuitBuilder {
 
   // Positions the nodes depend on, sorted.
   std::vector<int> support(const std::vector<compile::NodeRef>& nodes) const;
-  // The product of the nodes under a clamp; ask clamp by clamp, what one clamp needs is forgotten with it.
-  // A negative index means the entry number −1 − index.
+  // The product of the nodes under a clamp. Ask for one clamp after another: what was cached for one is
+  // dropped when the next begins. A negative index in the result means entry number −1 − index.
   Reference conjunction(const std::vector<compile::NodeRef>& nodes, Clamp clamp);
 
   enum class Form { kProduct, kBound, kConjunctionMember, kDisjunctionMember };
@@ -74,7 +75,7 @@ class CircuitBuilder {
   const compile::ConstraintProgram& program_;
   Reference zero_, one_;
   std::function<Reference(const compile::SetLiteral&)> set_reference_;
-  std::vector<std::vector<std::uint64_t>> support_;  // per node: a bit a position
+  std::vector<std::vector<std::uint64_t>> support_;  // per node: one bit per position
   std::vector<int> component_of_;
   std::vector<Entry> entries_;
   std::map<std::vector<std::int64_t>, Reference> known_;

@@ -122,7 +122,7 @@ void CollectedTerms::collect_linear(const compile::Linear& linear, int family, s
 void CollectedTerms::collect_root(const compile::DerivedNogood& nogood, int family, std::int64_t group) {
   const std::vector<int> support = circuit.support(nogood.body);
   for (const int position : support) roots_at_[position].push_back({family, group, &nogood.body});
-  // Nothing to depend on: either never violated or always.
+  // It depends on no position, so it is violated either never or always.
   if (support.empty() && circuit.conjunction(nogood.body, {}) == one) add_always_violated(family, group);
 }
 

@@ -44,7 +44,7 @@ class CollectedTerms {
  public:
   // Refers to the program, which has to outlive this.
   explicit CollectedTerms(const compile::ConstraintProgram& program);
-  CollectedTerms(const CollectedTerms&) = delete;  // the circuit asks it for references
+  CollectedTerms(const CollectedTerms&) = delete;  // the circuit refers back to it
 
   // A slot or nogood: a product over the references of its literals. Each literal has a factor, that of the
   // others, which applies at the cells of its symbols.
@@ -93,7 +93,7 @@ class CollectedTerms {
   std::vector<std::int64_t> cells_of(int position) const;
   // Where the literal's probability stands; one of several symbols is added to the sums.
   Reference reference(const compile::SetLiteral& literal);
-  // Over the terms of all kinds.
+  // Counts over the terms of all kinds.
   TermCounts counts() const;
   // [families · cells]: 1 inside a domain where the family has no term.
   std::vector<double> family_base(const TermCounts& counts) const;

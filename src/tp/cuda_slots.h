@@ -21,8 +21,8 @@ class CudaSlots : public torch::CustomClassHolder {
 
 using CudaSlotsPtr = c10::intrusive_ptr<CudaSlots>;
 
-// Null where the program has other groups than regular slots (kernels/exclusive_cuda.h), and in a build
-// without CUDA: the tensor form serves then.
+// Null where the program has groups other than regular slots (kernels/exclusive_cuda.h), and in a build
+// without CUDA; the tensor form is used then.
 CudaSlotsPtr cuda_slots_of(const compile::ConstraintProgram& program);
 
 }  // namespace as2::tp

@@ -12,7 +12,7 @@
 
 namespace as2::tp {
 
-// Held by the autograd graph too, which may outlive the SoftTp.
+// Shared with the autograd graph, which may outlive the SoftTp.
 struct FusedTables : torch::CustomClassHolder {
   FusedTables(const compile::ConstraintProgram& program, const TermCounts& counts)
       : kernel(program, counts) {}

@@ -49,7 +49,7 @@ IndexTable IndexTable::to(torch::Device device, torch::ScalarType type) const {
 
 namespace {
 
-// Entries move `by` places to the right, ones come in.
+// Moves entries `by` places to the right and fills up with ones from the left.
 torch::Tensor shifted(const torch::Tensor& x, std::int64_t by) {
   return torch::constant_pad_nd(x.narrow(-1, 0, x.size(-1) - by), {by, 0}, 1);
 }

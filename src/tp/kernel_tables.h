@@ -24,7 +24,7 @@ class KernelTables {
   KernelTables(const KernelTables&) = delete;  // the layouts point into it
 
   Layouts by_family;  // leave_one_out's mean over a family's terms
-  Layouts by_group;   // refinement's mean over groups: one "family"
+  Layouts by_group;   // refinement's mean over groups, all as one "family"
 
  private:
   // A slot or a linear constraint, and the family and group it belongs to.

@@ -19,7 +19,7 @@ torch::Tensor SoftNodes::evaluate(const torch::Tensor& input) const {
         const torch::Tensor both_before = both, some_before = some;
         both = product(conjunctions.read(torch::cat({values, both, some}, 1)));
         some = disjunctions.read(torch::cat({values, both, some}, 1)).amax(-1);
-        // The host may look at the values only where that does not stop a stream.
+        // The host looks at the values only on the CPU: on CUDA that would stall the stream.
         if (values.is_cpu() && torch::equal(both, both_before) && torch::equal(some, some_before)) break;
       }
       parts.push_back(both);

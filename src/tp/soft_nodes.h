@@ -1,4 +1,4 @@
-// Definitions over tensors: how a level of a circuit is one operation.
+// Definitions over tensors: each level of a circuit is a few tensor operations.
 #pragma once
 
 #include <torch/torch.h>
@@ -13,7 +13,7 @@
 
 namespace as2::tp {
 
-// kBound nodes of like size: P(sum ∈ allowed).
+// kBound nodes of similar size: P(sum ∈ allowed).
 struct Bounds {
   Chains chains;
   torch::Tensor allowed;  // [rows, final states] 0 or 1
@@ -41,7 +41,7 @@ struct SoftNodes {
   void move(torch::Device device, torch::ScalarType type);
 };
 
-// The nodes that a builder gathered, in levels, when the values before the circuit number `first`.
+// The nodes that a builder collected, arranged in levels; the circuit's own values begin at index `first`.
 class SoftNodeLayout {
  public:
   SoftNodeLayout(const CircuitBuilder& builder, std::int64_t first);

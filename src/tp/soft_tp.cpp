@@ -54,8 +54,8 @@ std::int64_t SoftTp::residual_terms() const {
 
 namespace {
 
-// What every entry point does first: checks the shape, lifts the precision, keeps autocast out, and finds who
-// computes.
+// What every entry point does first: checks the shape, raises the precision, switches autocast off, and picks
+// the back end.
 class Call {
  public:
   template <class Impl>

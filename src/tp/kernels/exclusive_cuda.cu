@@ -270,8 +270,7 @@ __global__ void __launch_bounds__(kThreads, W <= 9 ? kBlocks : 1) slots_kernel(A
   }
   __syncthreads();
 
-  const float scale =
-      M == Mode::kLoss ? 2 * a.scale : 1.f;              // what was stored is half of the loss's derivatives
+  const float scale = M == Mode::kLoss ? 2 * a.scale : 1.f;  // half the loss's derivatives were stored
   const int length = kByElement ? cells : here * cells;  // of a run whose families lie a fixed distance apart
   if constexpr (M == Mode::kFactors) {
     by_pieces(here * per_element, wide, [&](int i, auto type) {
