@@ -13,6 +13,7 @@ namespace as2::asp {
 
 struct GroundOptions {
   std::vector<std::pair<std::string, std::string>> constants;  // -c name=value
+  std::vector<std::string> assume;                             // external atoms to leave open
   std::string gringo;                                          // path; empty: $AS2_GRINGO, then PATH
   double time_limit_seconds = 60;
   std::int64_t memory_limit_bytes = std::int64_t{4} << 30;
@@ -23,6 +24,9 @@ GroundProgram ground(const std::vector<std::string>& files, const GroundOptions&
 // The same for program text held in memory; `name` stands for the file in messages.
 GroundProgram ground_text(const std::string& text, const std::string& name,
                           const GroundOptions& options = {});
+
+// Leaves these external atoms open: they become Boolean positions. InputError if one is no external atom.
+void free_externals(GroundProgram& program, const std::vector<std::string>& atoms);
 
 // The text of an `.as2c` file: tagged aspif with the source map in comment lines.
 std::string save_compiled(const std::vector<std::string>& files, const GroundOptions& options = {});
@@ -38,6 +42,7 @@ using PassObserver = std::function<void(const std::string& pass, const std::stri
 struct Compiled {
   ConstraintProgram program;
   std::vector<asp::Warning> warnings;  // from grounding and from compiling
+  std::vector<asp::Warning> notes;     // what was decided where it could be decided otherwise
 };
 
 Compiled compile(const asp::GroundProgram& ground, const PassObserver& observe = {});

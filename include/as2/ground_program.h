@@ -16,7 +16,18 @@ using Atom = std::uint32_t;  // 1, 2, …
 using Lit = std::int32_t;    // atom, or its negation
 
 // What a source statement is.
-enum class StatementKind { kConstraint, kChoice, kClue, kWeak, kMinimize, kShow, kClassicalNegation, kRule };
+enum class StatementKind {
+  kConstraint,
+  kChoice,
+  kClue,
+  kWeak,
+  kMinimize,
+  kShow,
+  kClassicalNegation,
+  kRule,
+  kExternal,
+  kEdge,
+};
 
 struct Statement {
   StatementKind kind = StatementKind::kRule;
@@ -56,6 +67,14 @@ struct CostTuple {
   Lit lit = 0;  // 0: always paid
 };
 
+// What an `#external` atom without rules is.
+enum class ExternalValue { kFalse, kTrue, kFree };
+
+struct External {
+  Atom atom = 0;
+  ExternalValue value = ExternalValue::kFalse;
+};
+
 struct Warning {
   SourceLocation location;
   std::string message;
@@ -67,6 +86,7 @@ struct GroundProgram {
   std::vector<Rule> rules;            // in gringo's order
   std::vector<Minimize> minimize;
   std::vector<CostTuple> cost_tuples;
+  std::vector<External> externals;
 
   // Named atoms: `names[a]` is the atom as clingo prints it, empty for auxiliary atoms. Size: last atom + 1.
   std::vector<std::string> names;

@@ -14,6 +14,7 @@ namespace as2::verify {
 
 struct VerifyOptions {
   std::vector<std::pair<std::string, std::string>> constants;  // -c name=value
+  std::vector<std::string> assume;                             // external atoms that are positions
   std::string clingo;                                          // path; empty: $AS2_CLINGO, then PATH
   double time_limit_seconds = 300;                             // for each call of clingo
   bool name_violated = true;  // takes a second call of clingo when something is invalid

@@ -47,6 +47,20 @@ std::vector<std::string> choice_signatures(const TokenList& tokens, Range head, 
   return {signatures.begin(), signatures.end()};
 }
 
+// Signatures of the atoms in `a : c ; b | d, e`. A comma behind a colon belongs to the condition.
+std::vector<std::string> disjunction_signatures(const TokenList& tokens, Range head) {
+  std::set<std::string> signatures;
+  for (const Range part : split_outside(tokens, head, ";")) {
+    for (const Range element : split_outside(tokens, part, "|")) {
+      const Range atoms = split_outside(tokens, element, ":").front();
+      for (const Range atom : split_outside(tokens, atoms, ",")) {
+        for (auto& signature : atom_signatures(tokens, atom)) signatures.insert(signature);
+      }
+    }
+  }
+  return {signatures.begin(), signatures.end()};
+}
+
 HeadForm head_form(const TokenList& tokens, Range head) {
   if (head.empty() || (head.size() == 1 && token_is(tokens[head.begin], "#false"))) return HeadForm::kNone;
   if (find_outside(tokens, head, "{") != kNowhere) return HeadForm::kChoice;
@@ -118,10 +132,17 @@ RuleParts rule_parts(const TokenList& tokens) {
   if (whole.empty()) return parts;
   parts.form = head_form(tokens, parts.head);
   if (parts.form == HeadForm::kAtom) parts.signatures = atom_signatures(tokens, parts.head);
+  if (parts.form == HeadForm::kDisjunction) parts.signatures = disjunction_signatures(tokens, parts.head);
   if (parts.form == HeadForm::kChoice) {
     parts.signatures = choice_signatures(tokens, parts.head, find_outside(tokens, parts.head, "{"));
   }
   return parts;
+}
+
+std::vector<std::string> external_signatures(const TokenList& tokens) {
+  const std::size_t dot = find_outside(tokens, {0, tokens.size()}, ".");
+  const Range statement{1, dot == kNowhere ? tokens.size() : dot};
+  return atom_signatures(tokens, split_outside(tokens, statement, ":").front());
 }
 
 CostParts cost_parts(const TokenList& tokens, Range range) {

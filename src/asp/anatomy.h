@@ -42,6 +42,9 @@ struct RuleParts {
 };
 RuleParts rule_parts(const TokenList& tokens);
 
+// Signatures of the atom in `#external a : body.`
+std::vector<std::string> external_signatures(const TokenList& tokens);
+
 // `w@p,t1,…`; the priority may be missing.
 struct CostParts {
   Range weight;

@@ -168,9 +168,13 @@ class Reader {
       case 7:
         handler_.heuristic();
         break;
-      case 8:
-        handler_.edge();
-        break;
+      case 8: {
+        const int from = number("node expected", std::numeric_limits<std::int32_t>::min(),
+                                std::numeric_limits<std::int32_t>::max());
+        const int to = number("node expected", std::numeric_limits<std::int32_t>::min(),
+                              std::numeric_limits<std::int32_t>::max());
+        return handler_.edge(from, to, literals());
+      }
       case 9:
         handler_.theory();
         break;
@@ -214,7 +218,7 @@ void AspifHandler::assumption(const std::vector<Lit>&) {
 void AspifHandler::heuristic() {
   unhandled("a heuristic");
 }
-void AspifHandler::edge() {
+void AspifHandler::edge(int, int, const std::vector<Lit>&) {
   unhandled("an acyclicity edge");
 }
 void AspifHandler::theory() {

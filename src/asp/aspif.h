@@ -22,7 +22,8 @@ class AspifHandler {
   virtual void external(Atom atom, int value);
   virtual void assumption(const std::vector<Lit>& literals);
   virtual void heuristic();
-  virtual void edge();
+  // An edge that is there if all of the condition holds; those that are there must form no cycle.
+  virtual void edge(int from, int to, const std::vector<Lit>& condition);
   virtual void theory();
   virtual void comment(std::string_view text);
 

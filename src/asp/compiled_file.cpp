@@ -50,6 +50,7 @@ class MapReader : public AspifHandler {
   void minimize(Minimize&&) override {}
   void output(std::string&&, const std::vector<Lit>&) override {}
   void external(Atom, int) override {}
+  void edge(int, int, const std::vector<Lit>&) override {}
 
   void comment(std::string_view text) override {
     try {

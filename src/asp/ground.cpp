@@ -62,14 +62,35 @@ void require_sources(const std::vector<std::string>& files) {
   }
 }
 
-GroundProgram build(const std::string& aspif, const std::string& name, SourceMap map,
-                    const std::string& file) {
+GroundProgram build(const std::string& aspif, const std::string& name, SourceMap map, const std::string& file,
+                    const GroundOptions& options) {
   GroundProgram program = build_ground_program(aspif, name, std::move(map));
   program.file = file;
+  free_externals(program, options.assume);
   return program;
 }
 
 }  // namespace
+
+void free_externals(GroundProgram& program, const std::vector<std::string>& atoms) {
+  for (const std::string& name : atoms) {
+    bool found = false;
+    std::string known;
+    for (External& external : program.externals) {
+      const std::string& atom = program.names[external.atom];
+      known += (known.empty() ? "" : ", ") + atom;
+      if (atom != name) continue;
+      external.value = ExternalValue::kFree;
+      found = true;
+    }
+    if (found) continue;
+    SourceLocation place;
+    place.file = program.file;
+    place.line = 1;
+    throw InputError(place, "`" + name + "` is not an external atom of the program",
+                     {known.empty() ? "it has none: write `#external " + name + ".`" : "it has " + known});
+  }
+}
 
 GroundProgram ground(const std::vector<std::string>& files, const GroundOptions& options) {
   if (files.size() == 1 && is_compiled(files[0])) {
@@ -79,16 +100,17 @@ GroundProgram ground(const std::vector<std::string>& files, const GroundOptions&
       throw InputError(place, "the constants of a compiled program are fixed",
                        {"give its .lp file, or leave `-c " + options.constants[0].first + "=…` out"});
     }
-    return load_compiled(read_source(files[0]), files[0]);
+    const std::string text = read_source(files[0]);
+    return build(text, files[0], read_source_map(text, files[0]), files[0], options);
   }
   require_sources(files);
   Grounded grounded = ground_source(read_program(files), options);
-  return build(grounded.aspif, kGringoOutput, std::move(grounded.map), files[0]);
+  return build(grounded.aspif, kGringoOutput, std::move(grounded.map), files[0], options);
 }
 
 GroundProgram ground_text(const std::string& text, const std::string& name, const GroundOptions& options) {
   Grounded grounded = ground_source(read_program_text(text, name), options);
-  return build(grounded.aspif, kGringoOutput, std::move(grounded.map), name);
+  return build(grounded.aspif, kGringoOutput, std::move(grounded.map), name, options);
 }
 
 std::string save_compiled(const std::vector<std::string>& files, const GroundOptions& options) {
@@ -100,7 +122,7 @@ std::string save_compiled(const std::vector<std::string>& files, const GroundOpt
 }
 
 GroundProgram load_compiled(const std::string& text, const std::string& name) {
-  return build(text, name, read_source_map(text, name), name);
+  return build(text, name, read_source_map(text, name), name, {});
 }
 
 }  // namespace as2::asp

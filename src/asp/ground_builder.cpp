@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <map>
 #include <unordered_map>
 #include <utility>
 
@@ -26,6 +27,12 @@ struct Output {
   SourceLocation place;
 };
 
+struct Edge {
+  int from = 0;
+  int to = 0;
+  std::vector<Lit> condition;
+};
+
 // Collects the whole aspif text, unchanged.
 class Collector : public AspifHandler {
  public:
@@ -42,16 +49,23 @@ class Collector : public AspifHandler {
     for (const Lit lit : condition) see(lit);
     outputs.push_back({std::move(text), condition, here()});
   }
-  void external(Atom atom, int /*value*/) override {
+  void external(Atom atom, int value) override {
     see(atom);
-    externals.emplace_back(atom, here());
+    constexpr ExternalValue kValues[] = {ExternalValue::kFree, ExternalValue::kTrue, ExternalValue::kFalse,
+                                         ExternalValue::kFalse};
+    externals.push_back({atom, kValues[value]});
+  }
+  void edge(int from, int to, const std::vector<Lit>& condition) override {
+    for (const Lit lit : condition) see(lit);
+    edges.push_back({from, to, condition});
   }
   void comment(std::string_view /*text*/) override {}
 
   std::vector<Rule> rules;
   std::vector<Minimize> minimizes;
   std::vector<Output> outputs;
-  std::vector<std::pair<Atom, SourceLocation>> externals;
+  std::vector<External> externals;
+  std::vector<Edge> edges;
   std::size_t atoms = 1;  // last atom + 1
 
  private:
@@ -74,11 +88,13 @@ class Builder {
 
   GroundProgram run() {
     for (auto& output : in_.outputs) read_output(output);
-    for (const auto& [atom, place] : in_.externals) {
-      if (!is_true_[atom]) throw InputError(place, "external atom expected to be a tag of AS2");
+    for (const External& external : in_.externals) {
+      if (!is_true_[external.atom]) program_.externals.push_back(external);
     }
     carry_tags();
+    keep_auxiliary_bodies();
     for (auto& rule : in_.rules) add_rule(std::move(rule));
+    if (!in_.edges.empty()) add_acyclicity();
     program_.minimize = std::move(in_.minimizes);
     for (auto& minimize : program_.minimize) drop_true(minimize);
     warn_of_empty_families();
@@ -233,9 +249,92 @@ class Builder {
       rule.statement = constraint_[rule.head[0]];
       rule.head.clear();
     } else if (rule.head.empty() && rule.statement == kNone) {
-      rule.statement = classical_negation();
+      rule.statement = is_classical_negation(rule) ? classical_negation() : conditional_head(rule);
     }
     push(std::move(rule));
+  }
+
+  bool is_classical_negation(const Rule& rule) const {
+    if (rule.sum || rule.body.size() != 2 || rule.body[0].lit < 0 || rule.body[1].lit < 0) return false;
+    const std::string& a = program_.names[static_cast<std::size_t>(rule.body[0].lit)];
+    const std::string& b = program_.names[static_cast<std::size_t>(rule.body[1].lit)];
+    return a == "-" + b || b == "-" + a;
+  }
+
+  // Only programs with disjunctive heads have constraints that no statement is known of.
+  void keep_auxiliary_bodies() {
+    const bool disjunctive = std::any_of(in_.rules.begin(), in_.rules.end(), [](const Rule& rule) {
+      return !rule.choice && rule.head.size() > 1;
+    });
+    for (const Rule& rule : in_.rules) {
+      if (disjunctive && is_auxiliary(rule)) auxiliary_bodies_.emplace(rule.head[0], rule.body);
+    }
+  }
+
+  // gringo splits a constraint `:- x, not c` off a conditional head `a : c`, where x :- a, c. The statement
+  // is one that has a in its head.
+  int conditional_head(const Rule& constraint) {
+    std::vector<Lit> open;
+    for (const WeightedLit& literal : constraint.body) open.push_back(literal.lit);
+    for (std::size_t k = 0; k < open.size() && k < 64; ++k) {
+      if (open[k] < 0) continue;
+      const std::string& name = program_.names[static_cast<std::size_t>(open[k])];
+      const auto body = auxiliary_bodies_.find(static_cast<Atom>(open[k]));
+      if (body != auxiliary_bodies_.end()) {
+        for (const WeightedLit& literal : body->second) open.push_back(literal.lit);
+      }
+      if (name.empty()) continue;
+      const std::string signature = parse_symbol(name).signature();
+      for (std::size_t s = 0; s < program_.statements.size(); ++s) {
+        const auto& heads = program_.statements[s].heads;
+        if (std::find(heads.begin(), heads.end(), signature) != heads.end()) return static_cast<int>(s);
+      }
+    }
+    return kNone;
+  }
+
+  Atom new_atom() {
+    program_.names.emplace_back();
+    return static_cast<Atom>(program_.names.size() - 1);
+  }
+
+  void add_plain_rule(std::vector<Atom> head, const std::vector<Lit>& body, int statement = kNone) {
+    Rule rule;
+    rule.head = std::move(head);
+    for (const Lit lit : body) rule.body.push_back({lit, 1});
+    rule.statement = statement;
+    push(std::move(rule));
+  }
+
+  // A node is ok if for every edge that leads to it, the edge is not there or the node it comes from is ok.
+  // In the least solution all are ok if and only if there is no cycle.
+  void add_acyclicity() {
+    int statement = kNone;
+    for (std::size_t k = program_.statements.size(); k-- > 0;) {
+      if (program_.statements[k].kind == StatementKind::kEdge) statement = static_cast<int>(k);
+    }
+    if (statement != kNone) program_.statements[static_cast<std::size_t>(statement)].name = "acyclic";
+    std::map<int, Atom> ok;
+    std::map<int, std::vector<Lit>> before;
+    for (const Edge& edge : in_.edges) {
+      for (const int node : {edge.from, edge.to}) {
+        if (ok.count(node) == 0) ok.emplace(node, new_atom());
+      }
+    }
+    for (const Edge& edge : in_.edges) {
+      Lit passed = static_cast<Lit>(ok.at(edge.from));
+      if (!edge.condition.empty()) {
+        const Atom absent_or_ok = new_atom();
+        add_plain_rule({absent_or_ok}, {passed});
+        for (const Lit lit : edge.condition) add_plain_rule({absent_or_ok}, {-lit});
+        passed = static_cast<Lit>(absent_or_ok);
+      }
+      before[edge.to].push_back(passed);
+    }
+    for (const auto& [node, atom] : ok) {
+      add_plain_rule({atom}, before[node]);
+      add_plain_rule({}, {-static_cast<Lit>(atom)}, statement);
+    }
   }
 
   void push(Rule&& rule) {
@@ -312,6 +411,7 @@ class Builder {
   std::vector<int> carried_;     // by atom: the statement whose tag it carries
   std::vector<int> constraint_;  // by atom: the constraint whose head it is
   std::vector<bool> instances_;  // by statement: it has a ground rule
+  std::unordered_map<Atom, std::vector<WeightedLit>> auxiliary_bodies_;  // of the first rule of each
   int classical_negation_ = kNone;
 };
 

@@ -5,7 +5,7 @@
 namespace as2::asp {
 
 void TaggedText::copy(const SourceFile& file, std::size_t begin, std::size_t end) {
-  chunks_.push_back({text_.size(), &file, begin, true});
+  chunks_.push_back({text_.size(), &file, begin, end, true});
   const auto slice = file.slice(begin, end);
   for (std::size_t i = 0; i < slice.size(); ++i) {
     if (slice[i] == '\n') line_starts_.push_back(text_.size() + i + 1);
@@ -13,8 +13,8 @@ void TaggedText::copy(const SourceFile& file, std::size_t begin, std::size_t end
   text_ += slice;
 }
 
-void TaggedText::insert(const std::string& text, const SourceFile& file, std::size_t offset) {
-  chunks_.push_back({text_.size(), &file, offset, false});
+void TaggedText::insert(const std::string& text, const SourceFile& file, std::size_t begin, std::size_t end) {
+  chunks_.push_back({text_.size(), &file, begin, end, false});
   for (const char c : text) {
     text_ += c;
     if (c == '\n') line_starts_.push_back(text_.size());
@@ -43,12 +43,10 @@ std::optional<SourceLocation> TaggedText::origin(int line, int column, int end_l
   // The end is exclusive: the byte before it says which piece it belongs to.
   const Chunk* last = end && *end > 0 ? chunk_at(*end - 1) : nullptr;
   if (first == nullptr) return std::nullopt;
-  const auto at = [](const Chunk& chunk, std::size_t offset) {
-    return chunk.copied ? chunk.offset + (offset - chunk.begin) : chunk.offset;
-  };
-  const std::size_t from = at(*first, *begin);
+  const std::size_t from = first->copied ? first->offset + (*begin - first->begin) : first->offset;
   std::size_t to = from;
-  if (last != nullptr && last->file == first->file) to = std::max(from, at(*last, *end));
+  if (last != nullptr && last->file == first->file)
+    to = std::max(from, last->copied ? last->offset + (*end - last->begin) : last->end);
   to = std::min(to, first->file->text().size());
   if (slice != nullptr) *slice = std::string(first->file->slice(from, to));
   return first->file->location(from, to);

@@ -27,19 +27,23 @@ bool ends_term(const Token& token) {
          (token.kind == Token::Kind::kName && !token_is(token, "not"));
 }
 
+// `#program base.`, or the same with empty brackets.
+bool names_base(const TokenList& tokens) {
+  const bool brackets = tokens.size() == 5 && token_is(tokens[2], "(") && token_is(tokens[3], ")");
+  return (tokens.size() == 3 || brackets) && token_is(tokens[1], "base");
+}
+
 void refuse_unsupported(const SourceStatement& statement) {
   const auto& tokens = statement.tokens;
   const Token& first = tokens.front();
   static const std::map<std::string_view, const char*> kRemedies = {
-      {"#external", "make the atom a fact, or a free choice `{ a }.`"},
-      {"#edge", "write acyclicity as a definition: `reach(X,Y) :- edge(X,Y).` and `:- reach(X,X).`"},
       {"#theory", "write the condition with `#sum` or `#count`"},
       {"#disjoint", "write the condition with `#count`"},
   };
   if (const auto found = kRemedies.find(first.text); found != kRemedies.end()) {
     refuse(statement, "`" + std::string(first.text) + "` is not supported", found->second);
   }
-  if (token_is(first, "#program") && !(tokens.size() == 3 && token_is(tokens[1], "base"))) {
+  if (token_is(first, "#program") && !names_base(tokens)) {
     refuse(statement, "`" + statement.text() + "`: program parts other than `base` are not supported",
            "leave the `#program` line out, and give its parameters by `#const`");
   }
@@ -97,7 +101,9 @@ class Tagger {
 
   const TokenList& tokens() const { return source_->tokens; }
 
-  void insert(const std::string& text) { result_.text.insert(text, *source_->file, tokens()[anchor_].begin); }
+  void insert(const std::string& text) {
+    result_.text.insert(text, *source_->file, tokens()[anchor_].begin, tokens().back().end);
+  }
 
   void copy(Range range) {
     if (range.empty()) return;
@@ -136,6 +142,12 @@ class Tagger {
     } else if (token_is(first, "#heuristic") || token_is(first, "#project")) {
       result_.map.warnings.push_back(
           {source_->location(), "`" + std::string(first.text) + "` has no effect here and is ignored"});
+    } else if (token_is(first, "#external")) {
+      add(StatementKind::kExternal, external_signatures(tokens()));
+      copy_all();
+    } else if (token_is(first, "#edge")) {
+      add(StatementKind::kEdge);
+      copy_all();
     } else {
       copy_all();
     }
@@ -149,19 +161,18 @@ class Tagger {
         return copy({parts.head.end, tokens().size()});
       case HeadForm::kLiteral:
         return write_literal_head(parts);
-      case HeadForm::kDisjunction:
-        refuse(
-            *source_, "disjunctive heads are not supported",
-            "write a choice rule, `1 { a ; b } :- body.`, and constraints for what must not hold together");
       case HeadForm::kChoice:
         return write_guarded(parts, kChoiceTag, StatementKind::kChoice);
       case HeadForm::kAtom:
+      case HeadForm::kDisjunction:
         break;
     }
     for (const auto& signature : parts.signatures) {
       if (chosen_.count(signature) > 0) return write_guarded(parts, kClueTag, StatementKind::kClue);
     }
-    if (!parts.body.empty()) add(StatementKind::kRule, parts.signatures);
+    // Facts need no name: nothing goes wrong with them.
+    if (!parts.body.empty() || parts.form == HeadForm::kDisjunction)
+      add(StatementKind::kRule, parts.signatures);
     copy_all();
   }
 

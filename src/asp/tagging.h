@@ -7,6 +7,8 @@
 //   `:~ body. [w@p,t]`    keeps its form and gets the twin  `__as2_w(k,w,p,t) :- body.`
 //   `#show t : body.`     becomes  `__as2_s(k,t) :- body.`
 //   `#minimize{w@p,t : c}` keeps its form and gets twins likewise (`#maximize`: with -w)
+// `#edge (u,v) : body.` keeps its form; the reader turns the edges into rules that strike off, as one sorts a
+// graph topologically, what no cycle leads to, and a constraint that nothing is left.
 // The atoms of the `__as2_w` and `__as2_s` twins stay as unnamed atoms with their rules: they define the
 // literals of `cost_tuples` and `shown_terms`.
 #pragma once
@@ -31,6 +33,8 @@ inline constexpr std::pair<StatementKind, const char*> kKindNames[] = {
     {StatementKind::kMinimize, "minimize"},
     {StatementKind::kShow, "show"},
     {StatementKind::kRule, "rule"},
+    {StatementKind::kExternal, "external"},
+    {StatementKind::kEdge, "acyclic"},
 };
 const char* kind_name(StatementKind kind);
 
@@ -46,8 +50,8 @@ struct SourceMap {
 class TaggedText {
  public:
   void copy(const SourceFile& file, std::size_t begin, std::size_t end);
-  // Inserted text; places inside it map to `offset` of `file`.
-  void insert(const std::string& text, const SourceFile& file, std::size_t offset);
+  // Inserted text; a range that begins in it begins at `begin` of `file`, one that ends in it ends at `end`.
+  void insert(const std::string& text, const SourceFile& file, std::size_t begin, std::size_t end);
 
   const std::string& text() const { return text_; }
   // Place in the user's files of [line:column, end_line:end_column) of the text; none if it lies outside.
@@ -60,6 +64,7 @@ class TaggedText {
     std::size_t begin = 0;  // in text_
     const SourceFile* file = nullptr;
     std::size_t offset = 0;  // in the file
+    std::size_t end = 0;     // likewise, of inserted text
     bool copied = false;
   };
   std::optional<std::size_t> offset_of(int line, int column) const;

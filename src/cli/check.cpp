@@ -54,7 +54,16 @@ ordered_json to_json(const compile::Compiled& compiled) {
       {"positions", program.positions.size()}, {"atoms", program.atoms},
       {"groups", program.groups.size()},       {"residual_terms", total_terms(summaries)},
       {"definitions", program.definitions},    {"objectives", program.objective_statements.size()},
-      {"families", ordered_json::array()},     {"warnings", ordered_json::array()}};
+      {"guesses", ordered_json::array()},      {"families", ordered_json::array()},
+      {"warnings", ordered_json::array()},     {"notes", ordered_json::array()}};
+  for (const compile::Guess& guess : program.guesses) {
+    const compile::Position& position = program.positions[static_cast<std::size_t>(guess.position)];
+    document["guesses"].push_back({{"atom", position.name},
+                                   {"file", position.location.file},
+                                   {"line", position.location.line},
+                                   {"reason", name_of(guess.reason)},
+                                   {"cycle", guess.cycle}});
+  }
   for (std::size_t k = 0; k < summaries.size(); ++k) {
     const compile::Family& family = program.families[k];
     document["families"].push_back({{"name", family.name},
@@ -64,10 +73,14 @@ ordered_json to_json(const compile::Compiled& compiled) {
                                     {"groups", summaries[k].groups},
                                     {"terms", summaries[k].terms}});
   }
-  for (const asp::Warning& warning : compiled.warnings) {
-    document["warnings"].push_back(
-        {{"file", warning.location.file}, {"line", warning.location.line}, {"message", warning.message}});
-  }
+  const auto list = [&](const char* key, const std::vector<asp::Warning>& messages) {
+    for (const asp::Warning& message : messages) {
+      document[key].push_back(
+          {{"file", message.location.file}, {"line", message.location.line}, {"message", message.message}});
+    }
+  };
+  list("warnings", compiled.warnings);
+  list("notes", compiled.notes);
   return document;
 }
 
@@ -93,6 +106,25 @@ void print_table(const std::vector<std::vector<std::string>>& rows, const std::s
   }
 }
 
+// A few of the atoms that are guessed, and why; `--json` lists them all.
+void print_guesses(const ConstraintProgram& program) {
+  constexpr std::size_t kMost = 8;
+  if (program.guesses.empty()) return;
+  std::vector<std::vector<std::string>> rows = {{"guess", "line", "because of"}};
+  for (std::size_t k = 0; k < std::min(program.guesses.size(), kMost); ++k) {
+    const compile::Guess& guess = program.guesses[k];
+    const compile::Position& position = program.positions[static_cast<std::size_t>(guess.position)];
+    std::string cycle;
+    for (const std::string& literal : guess.cycle) cycle += (cycle.empty() ? ": " : " <- ") + literal;
+    rows.push_back({position.name, position.location.file + ":" + std::to_string(position.location.line),
+                    name_of(guess.reason) + cycle});
+  }
+  if (program.guesses.size() > kMost)
+    rows.push_back({"and " + std::to_string(program.guesses.size() - kMost) + " more", "", ""});
+  std::cout << '\n';
+  print_table(rows, "lll");
+}
+
 void print_summary(const compile::Compiled& compiled) {
   const ConstraintProgram& program = compiled.program;
   const std::vector<FamilySummary> summaries = summarise(program);
@@ -101,8 +133,10 @@ void print_summary(const compile::Compiled& compiled) {
                {"groups", std::to_string(program.groups.size())},
                {"residual terms", std::to_string(total_terms(summaries))},
                {"definitions", std::to_string(program.definitions)},
-               {"objectives", std::to_string(program.objective_statements.size())}},
+               {"objectives", std::to_string(program.objective_statements.size())},
+               {"guesses", std::to_string(program.guesses.size())}},
               "lr");
+  print_guesses(program);
   if (summaries.empty()) return;
   std::vector<std::vector<std::string>> rows = {{"family", "line", "kind", "groups", "terms"}};
   for (std::size_t k = 0; k < summaries.size(); ++k) {
@@ -182,6 +216,8 @@ int check(const CheckOptions& options) {
   if (list) std::cout << *list << '\n';
   print_summary(compiled);
   print_warnings(compiled.warnings);
+  for (const asp::Warning& note : compiled.notes)
+    std::cerr << note.location.str() << ": note: " << note.message << '\n';
   return kDone;
 }
 

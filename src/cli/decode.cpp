@@ -282,7 +282,7 @@ void refuse_idle_settings(const Arguments& arguments) {
 
 int decode_beliefs(const Arguments& arguments) {
   refuse_idle_settings(arguments);
-  const decode::Decoder decoder(arguments.program->compile().program);
+  const decode::Decoder decoder(arguments.program->compile(arguments.beliefs).program);
   const ConstraintProgram& program = decoder.program();
   DecodeOptions options;
   options.method = arguments.method == "greedy" ? decode::Method::kGreedy : decode::Method::kMap;

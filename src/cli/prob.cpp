@@ -292,7 +292,7 @@ std::vector<BeliefsEntry> read_entries(const Arguments& arguments, const Constra
 
 int give_probabilities(const Arguments& arguments) {
   check_usage(arguments);
-  const ConstraintProgram program = arguments.program->compile().program;
+  const ConstraintProgram program = arguments.program->compile(arguments.beliefs).program;
   const Questions questions = read_questions(arguments, program);
   std::vector<BeliefsEntry> entries = read_entries(arguments, program);
   for (const BeliefsEntry& entry : entries) {

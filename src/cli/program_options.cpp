@@ -2,6 +2,9 @@
 
 #include <CLI/CLI.hpp>
 #include <iostream>
+#include <set>
+
+#include "cli/beliefs.h"
 
 namespace as2::cli {
 
@@ -21,11 +24,32 @@ asp::GroundOptions ProgramOptions::ground_options() const {
   }
   options.time_limit_seconds = grounding_seconds;
   options.memory_limit_bytes = static_cast<std::int64_t>(grounding_mib * (1 << 20));
+  options.assume = assume;
   return options;
 }
 
-compile::Compiled ProgramOptions::compile() const {
-  compile::Compiled compiled = compile::compile_files(files, ground_options());
+std::vector<std::string> externals_named(const asp::GroundProgram& ground, const std::string& documents) {
+  std::vector<std::string> names;
+  // Standard input can be read only once, and tensors have no names.
+  const bool json = documents != "-" && documents.find(".safetensors") == std::string::npos;
+  if (ground.externals.empty() || documents.empty() || !json) return names;
+  std::set<std::string> keys;
+  for (const Document& document : read_documents(documents)) {
+    const auto parsed = nlohmann::json::parse(document.text, nullptr, false);
+    if (!parsed.is_object()) continue;
+    const bool wrapped = parsed.contains("assignment") && parsed["assignment"].is_object();
+    for (const auto& [key, value] : (wrapped ? parsed["assignment"] : parsed).items()) keys.insert(key);
+  }
+  for (const asp::External& external : ground.externals) {
+    if (keys.count(ground.names[external.atom]) > 0) names.push_back(ground.names[external.atom]);
+  }
+  return names;
+}
+
+compile::Compiled ProgramOptions::compile(const std::string& beliefs) const {
+  asp::GroundProgram ground = asp::ground(files, ground_options());
+  asp::free_externals(ground, externals_named(ground, beliefs));
+  compile::Compiled compiled = compile::compile(ground);
   print_warnings(compiled.warnings);
   return compiled;
 }
@@ -64,6 +88,12 @@ std::shared_ptr<ProgramOptions> declare_program(CLI::App& command, ProgramForm f
   command.add_option("--grounding-mib", options->grounding_mib, "Memory gringo may take, in MiB")
       ->check(CLI::Range(1.0, 1e9))
       ->capture_default_str();
+  command
+      .add_option("--assume", options->assume,
+                  "Leaves an external atom (#external) open: it becomes a Boolean position")
+      ->type_name("ATOM")
+      ->expected(1)
+      ->take_all();
   return options;
 }
 

@@ -18,18 +18,25 @@ struct ProgramOptions {
   std::vector<std::string> constants;  // NAME=VALUE, as typed
   double grounding_seconds = asp::GroundOptions().time_limit_seconds;
   double grounding_mib = static_cast<double>(asp::GroundOptions().memory_limit_bytes >> 20);
+  std::vector<std::string> assume;  // external atoms
 
   // The constants split at `=`, and the limits; throws UsageError where there is no `=` or a name is given
   // twice.
   asp::GroundOptions ground_options() const;
-  // Compiles the program, and prints its warnings on standard error.
-  compile::Compiled compile() const;
+  // Compiles the program, and prints its warnings on standard error. External atoms that the beliefs in this
+  // file name are left open, as those of `--assume` are.
+  compile::Compiled compile(const std::string& beliefs = "") const;
 };
+
+// The keys of these documents that name external atoms of the program; documents that cannot be read have
+// none.
+std::vector<std::string> externals_named(const asp::GroundProgram& ground, const std::string& documents);
 
 // What a verb's program may be.
 enum class ProgramForm { kTextOrCompiled, kText };
 
-// Declares the files (positional, at least one), `-c NAME=VALUE` and the limits of grounding.
+// Declares the files (positional, at least one), `-c NAME=VALUE`, `--assume ATOM` and the limits of
+// grounding.
 std::shared_ptr<ProgramOptions> declare_program(CLI::App& command,
                                                 ProgramForm form = ProgramForm::kTextOrCompiled);
 // Declares `--beliefs FILE`, which read_beliefs() reads.

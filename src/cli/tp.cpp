@@ -108,7 +108,7 @@ void print_answer(const Json& json, std::ostream& out) {
 }
 
 int evaluate(const Arguments& arguments) {
-  const ConstraintProgram program = arguments.program->compile().program;
+  const ConstraintProgram program = arguments.program->compile(arguments.beliefs).program;
   const tp::SoftTp soft(program);
   int code = kDone;
   for (const BeliefsEntry& entry : read_beliefs(arguments.beliefs, program)) {

@@ -108,7 +108,10 @@ void print(const verify::Verdict& verdict) {
 int verify_assignments(const VerifyArguments& arguments) {
   refuse_what_clingo_cannot_read(arguments.program->files);
   const asp::GroundOptions ground_options = arguments.program->ground_options();
-  const auto program = compile::compile_files(arguments.program->files, ground_options).program;
+  asp::GroundProgram ground = asp::ground(arguments.program->files, ground_options);
+  const std::vector<std::string> named = externals_named(ground, arguments.assignments);
+  asp::free_externals(ground, named);
+  const auto program = compile::compile(ground).program;
   const std::vector<Document> documents = read_documents(arguments.assignments);
 
   std::vector<verify::ChosenAtoms> assignments;
@@ -127,6 +130,8 @@ int verify_assignments(const VerifyArguments& arguments) {
   }
   verify::VerifyOptions options;
   options.constants = ground_options.constants;
+  options.assume = ground_options.assume;
+  options.assume.insert(options.assume.end(), named.begin(), named.end());
   options.time_limit_seconds = arguments.time_limit;
   const std::vector<verify::Verdict> verdicts =
       verify::verify(arguments.program->files, assignments, options);

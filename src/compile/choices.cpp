@@ -7,7 +7,9 @@
 // The atoms may share a position only if never two of them hold, whatever B is:
 //   B and all conditions empty   the bound always holds, so it does not matter what else chooses the atoms
 //   otherwise                    nothing else may make them true (no clue, no other choice), and each must be
-//                                chosen under exactly the condition under which the bound counts it
+//                                chosen under exactly the condition under which the bound counts it; rules
+//                                may derive them (`a(N) :- seen(N). { a(1..9) } = 1 :- seen(none).`) if each
+//                                asks for another symbol of one position, so that never two of them fire
 // What does not qualify stays Boolean, and its bound an ordinary constraint: correct, only less compact.
 #include "compile/choices.h"
 
@@ -17,6 +19,7 @@
 #include <optional>
 #include <set>
 
+#include "compile/origin.h"
 #include "compile/value_set.h"
 
 namespace as2::compile {
@@ -36,17 +39,19 @@ Condition literals(const NormalRule& rule) {
 
 class ChoiceFinder {
  public:
-  ChoiceFinder(const asp::GroundProgram& ground, const NormalProgram& program)
-      : ground_(ground),
-        program_(program),
-        claimed_(program.truth.size(), 0),
-        clue_(program.truth.size(), 0) {
-    for (const auto& [atom, statement] : program.clues) clue_[atom] = 1;
-  }
+  ChoiceFinder(const asp::GroundProgram& ground, const NormalProgram& program, const Guesses& guesses)
+      : ground_(ground), program_(program), guesses_(guesses), claimed_(program.truth.size(), 0) {}
 
   Choices run() {
     Choices result;
     result.constraint_is_bound.assign(program_.constraints.size(), 0);
+    for (const NormalRule& rule : program_.exactly_one) {
+      ChoiceGroup group;
+      group.statement = rule.statement >= 0 ? rule.statement : origins_.of(rule.head.front());
+      group.atoms = rule.head;
+      for (const WeightedLit& literal : rule.body) group.body.push_back(literal.lit);
+      claim(std::move(group), result);
+    }
     // The choice that comes first in source order declares the position.
     std::vector<int> bounds;
     for (std::size_t k = 0; k < program_.constraints.size(); ++k) {
@@ -60,18 +65,31 @@ class ChoiceFinder {
       return program_.constraints[static_cast<std::size_t>(a)].statement <
              program_.constraints[static_cast<std::size_t>(b)].statement;
     });
-    for (const int k : bounds) {
-      std::optional<ChoiceGroup> group = exactly_one(program_.constraints[static_cast<std::size_t>(k)]);
-      if (!group) continue;
-      for (const Atom atom : group->atoms) claimed_[atom] = 1;
-      result.groups.push_back(std::move(*group));
-      result.constraint_is_bound[static_cast<std::size_t>(k)] = 1;
+    // Whether rules exclude each other may depend on a choice further down.
+    for (bool again = true; again;) {
+      again = false;
+      waiting_ = false;
+      rivals_.clear();
+      for (const int k : bounds) {
+        if (result.constraint_is_bound[static_cast<std::size_t>(k)]) continue;
+        std::optional<ChoiceGroup> group =
+            exactly_one(program_.constraints[static_cast<std::size_t>(k)], result);
+        if (!group) continue;
+        claim(std::move(*group), result);
+        result.constraint_is_bound[static_cast<std::size_t>(k)] = 1;
+        again = true;
+      }
+      again &= waiting_;
     }
+    result.rivals.assign(rivals_.begin(), rivals_.end());
+    std::vector<char> guess(program_.truth.size(), 0);
+    for (const GuessedAtom& guessed : guesses_.atoms) guess[guessed.atom] = 1;
     for (Atom atom = 1; atom < program_.truth.size(); ++atom) {
-      if (!program_.chosen(atom) || claimed_[atom]) continue;
+      if (!guesses_.positioned(program_, atom) || claimed_[atom]) continue;
       ChoiceGroup group;
       group.boolean = true;
-      group.statement = first_statement(atom);
+      group.guess = guess[atom] != 0;
+      group.statement = program_.chosen(atom) ? first_statement(atom) : origins_.of(atom);
       group.atoms = {atom};
       result.groups.push_back(std::move(group));
     }
@@ -79,6 +97,11 @@ class ChoiceFinder {
   }
 
  private:
+  void claim(ChoiceGroup group, Choices& result) {
+    for (const Atom atom : group.atoms) claimed_[atom] = static_cast<int>(result.groups.size()) + 1;
+    result.groups.push_back(std::move(group));
+  }
+
   // gringo nests its auxiliary atoms no deeper than this.
   static constexpr int kDeepest = 4;
 
@@ -178,7 +201,7 @@ class ChoiceFinder {
     return std::nullopt;
   }
 
-  std::optional<ChoiceGroup> exactly_one(const NormalRule& bound) const {
+  std::optional<ChoiceGroup> exactly_one(const NormalRule& bound, const Choices& found) {
     for (const WeightedLit& literal : bound.body) {
       if (literal.lit > 0) continue;
       const Atom atom = static_cast<Atom>(-literal.lit);
@@ -188,33 +211,46 @@ class ChoiceFinder {
       if (!(intersection(count->values, interval(0, size)) == interval(1, 1))) continue;
       Condition body = literals(bound);
       body.erase(literal.lit);
-      if (std::optional<ChoiceGroup> group = position_of(*count, body, bound.statement)) return group;
+      if (std::optional<ChoiceGroup> group = position_of(*count, body, bound.statement, found)) return group;
     }
     return std::nullopt;
   }
 
-  std::optional<ChoiceGroup> position_of(const Count& count, const Condition& body, int statement) const {
+  std::optional<ChoiceGroup> position_of(const Count& count, const Condition& body, int statement,
+                                         const Choices& found) {
     ChoiceGroup group;
     group.statement = statement;
     group.body.assign(body.begin(), body.end());
     std::set<Atom> seen;
+    bool derived = false;  // by rules, beside the choice
     for (const Lit lit : count.elements) {
       const std::optional<Element> element = element_of(lit, statement);
-      if (!element || claimed_[element->atom] || !seen.insert(element->atom).second) return std::nullopt;
-      const bool always = body.empty() && element->conditions == std::set<Condition>{Condition{}};
+      if (!element || !seen.insert(element->atom).second) return std::nullopt;
+      if (claimed_[element->atom] > 0) {
+        const int declares = found.groups[static_cast<std::size_t>(claimed_[element->atom] - 1)].statement;
+        if (declares != statement) rivals_.emplace(statement, declares);
+        return std::nullopt;
+      }
+      const bool plain = element->conditions == std::set<Condition>{Condition{}};
+      const bool always = body.empty() && plain;
       if (!always && !chosen_exactly_under(*element, body)) return std::nullopt;
+      if (!always && !program_.rules_of[element->atom].empty()) {
+        if (!plain) return std::nullopt;
+        derived = true;
+      }
       group.atoms.push_back(element->atom);
     }
+    if (derived && !derived_apart(group.atoms)) return std::nullopt;
     // A clue among conditional atoms could hold in addition to another atom that is picked.
     const bool clue =
-        std::any_of(group.atoms.begin(), group.atoms.end(), [&](Atom a) { return clue_[a] != 0; });
+        std::any_of(group.atoms.begin(), group.atoms.end(), [&](Atom a) { return program_.clue[a] != 0; });
     if (clue && !body.empty()) return std::nullopt;
     return group;
   }
 
   // Is the atom chosen under the body together with one of the conditions, and in no other way?
   bool chosen_exactly_under(const Element& element, const Condition& body) const {
-    if (clue_[element.atom]) return false;
+    if (program_.clue[element.atom]) return false;
     std::set<Condition> chosen_under;
     for (const int index : program_.choices_of[element.atom]) {
       const NormalRule& rule = program_.choices[static_cast<std::size_t>(index)];
@@ -228,6 +264,34 @@ class ChoiceFinder {
     return chosen_under == element.conditions;
   }
 
+  // Do the rules of these atoms each ask for another symbol of one position?
+  bool derived_apart(const std::vector<Atom>& atoms) {
+    std::map<int, std::map<Atom, Atom>> owners;  // by position: symbol atom, the atom derived from it
+    std::size_t rules = 0;
+    std::map<int, std::size_t> asked;  // by position: rules that ask for a symbol of it
+    std::set<int> shared;
+    for (const Atom atom : atoms) {
+      for (const int index : program_.rules_of[atom]) {
+        const NormalRule& rule = program_.rules[static_cast<std::size_t>(index)];
+        ++rules;
+        if (rule.sum) return false;
+        std::set<int> seen;
+        for (const WeightedLit& literal : rule.body) {
+          const int group = literal.lit > 0 ? claimed_[static_cast<std::size_t>(literal.lit)] : 0;
+          if (group == 0) continue;
+          if (seen.insert(group).second) ++asked[group];
+          const Atom owner = owners[group].emplace(static_cast<Atom>(literal.lit), atom).first->second;
+          if (owner != atom) shared.insert(group);
+        }
+      }
+    }
+    const bool apart = std::any_of(asked.begin(), asked.end(), [&](const auto& entry) {
+      return entry.second == rules && shared.count(entry.first) == 0;
+    });
+    waiting_ |= !apart;
+    return apart;
+  }
+
   bool chosen_by(Atom atom, int statement) const {
     const std::vector<int>& rules = program_.choices_of[atom];
     return std::any_of(rules.begin(), rules.end(), [&](int rule) {
@@ -239,14 +303,17 @@ class ChoiceFinder {
 
   const asp::GroundProgram& ground_;
   const NormalProgram& program_;
-  std::vector<char> claimed_;
-  std::vector<char> clue_;
+  const Guesses& guesses_;
+  const Origins origins_{ground_};
+  std::vector<int> claimed_;              // per atom: 1 + the position that has it, or 0
+  std::set<std::pair<int, int>> rivals_;  // as in Choices
+  bool waiting_ = false;                  // a choice may become a position when others have
 };
 
 }  // namespace
 
-Choices find_choices(const asp::GroundProgram& ground, const NormalProgram& program) {
-  return ChoiceFinder(ground, program).run();
+Choices find_choices(const asp::GroundProgram& ground, const NormalProgram& program, const Guesses& guesses) {
+  return ChoiceFinder(ground, program, guesses).run();
 }
 
 }  // namespace as2::compile

@@ -18,13 +18,15 @@ constexpr std::size_t kMostInstances = 64;
 
 // Stand-ins for a statement, for instances that have none of their own.
 constexpr int kFacts = -2;
+constexpr int kFounded = -3;
 
 class Collector {
  public:
-  Collector(const asp::GroundProgram& ground, const NormalProgram& program, const Choices& choices,
-            const Positions& positions, Definitions& definitions)
+  Collector(const asp::GroundProgram& ground, const NormalProgram& program, const Guesses& guesses,
+            const Choices& choices, const Positions& positions, Definitions& definitions)
       : ground_(ground),
         program_(program),
+        guesses_(guesses),
         choices_(choices),
         positions_(positions),
         definitions_(definitions),
@@ -54,22 +56,33 @@ class Collector {
     return body;
   }
 
-  // A chosen atom holds only if a choice that offers it fires.
+  // An atom with a position holds only if something supports it, and does if a rule derives it.
   void add_support() {
-    std::vector<char> clue(program_.truth.size(), 0);
-    for (const auto& [atom, statement] : program_.clues) clue[atom] = 1;
     for (Atom atom = 1; atom < program_.truth.size(); ++atom) {
-      if (!program_.chosen(atom) || clue[atom]) continue;
-      std::vector<Formula> bodies;
-      for (const int rule : program_.choices_of[atom]) {
-        bodies.push_back(definitions_.body(program_.choices[static_cast<std::size_t>(rule)]));
-      }
-      const Formula support = formulas_.disjunction(bodies);
-      if (support == kTrue) continue;
+      if (!guesses_.positioned(program_, atom) || program_.clue[atom]) continue;
+      const Formula holds = definitions_.of_atom[atom];
+      const bool loop = guesses_.loop[atom] >= 0;
+      const bool plain_choice = !loop && program_.rules_of[atom].empty();
       const int group = positions_.group[static_cast<std::size_t>(positions_.place[atom].position)];
-      add(choices_.groups[static_cast<std::size_t>(group)].statement,
-          {definitions_.of_atom[atom], formulas_.negation(support)});
+      const int family = plain_choice ? choices_.groups[static_cast<std::size_t>(group)].statement : kFounded;
+      const Formula support = loop ? definitions_.derived[atom] : supported(atom);
+      if (support != kTrue) add(family, {holds, formulas_.negation(support)});
+      for (const int rule : program_.rules_of[atom]) {
+        std::vector<Formula> body = conjuncts(program_.rules[static_cast<std::size_t>(rule)]);
+        body.push_back(formulas_.negation(holds));
+        add(family, body);
+      }
     }
+  }
+
+  // The bodies of all rules and choices with this head.
+  Formula supported(Atom atom) {
+    std::vector<Formula> bodies;
+    for (const int rule : program_.rules_of[atom])
+      bodies.push_back(definitions_.body(program_.rules[static_cast<std::size_t>(rule)]));
+    for (const int rule : program_.choices_of[atom])
+      bodies.push_back(definitions_.body(program_.choices[static_cast<std::size_t>(rule)]));
+    return formulas_.disjunction(bodies);
   }
 
   // A conditional position is picked if its body holds.
@@ -102,6 +115,33 @@ class Collector {
     return kind == (conjunctive != formula.negated ? FormulaKind::kConjunction : FormulaKind::kDisjunction);
   }
 
+  // What is left of a disjunction beside these sets: alternatives they contradict are dropped, and one they
+  // imply makes it true.
+  Formula beside(Formula disjunction, const std::vector<Formula>& conjuncts) {
+    std::vector<Formula> left;
+    bool changed = false;
+    for (const Formula alternative : inputs_of(disjunction)) {
+      const SetLiteral& set = formulas_[alternative.id].set;
+      const auto known = std::find_if(conjuncts.begin(), conjuncts.end(), [&](Formula conjunct) {
+        return is_set(alternative) && is_set(conjunct) && formulas_[conjunct.id].set.position == set.position;
+      });
+      if (known == conjuncts.end()) {
+        left.push_back(alternative);
+        continue;
+      }
+      const Formula both = formulas_.conjunction({*known, alternative});
+      if (both == *known) return kTrue;
+      if (both == kFalse) {
+        changed = true;
+      } else {
+        left.push_back(alternative);
+      }
+    }
+    return changed ? formulas_.disjunction(left) : disjunction;
+  }
+
+  bool is_set(Formula formula) const { return formulas_[formula.id].kind == FormulaKind::kSet; }
+
   // Opens nested conjunctions and merges literals until nothing changes. Returns no value if the body can
   // never hold.
   std::optional<std::vector<Formula>> opened(std::vector<Formula> body) {
@@ -118,6 +158,9 @@ class Collector {
           body.insert(body.end(), inner.begin(), inner.end());
           size += inputs;
           changed = true;
+        } else if (is(formula, false)) {
+          body.push_back(beside(formula, *merged));
+          changed |= body.back() != formula;
         } else {
           body.push_back(formula);
         }
@@ -184,11 +227,31 @@ class Collector {
       if (constraint || used.count(k) > 0)
         add_family(k, {statement.name, statement.location, statement.text}, constraint);
     }
+    if (used.count(kFounded) > 0) add_family(kFounded, {"founded", founded_location(), ""}, false);
     for (Instance& instance : result_.instances) instance.family = family_of_[instance.family];
+  }
+
+  // Where the first of what must be founded is derived or chosen.
+  SourceLocation founded_location() const {
+    int first = static_cast<int>(ground_.statements.size());
+    for (std::size_t p = 0; p < positions_.positions.size(); ++p) {
+      const ChoiceGroup& group = choices_.groups[static_cast<std::size_t>(positions_.group[p])];
+      const bool founded = std::any_of(group.atoms.begin(), group.atoms.end(), [&](Atom atom) {
+        return guesses_.loop[atom] >= 0 || !program_.rules_of[atom].empty();
+      });
+      if (founded && group.statement >= 0) first = std::min(first, group.statement);
+    }
+    if (first < static_cast<int>(ground_.statements.size()))
+      return ground_.statements[static_cast<std::size_t>(first)].location;
+    SourceLocation whole;
+    whole.file = ground_.file;
+    whole.line = 1;
+    return whole;
   }
 
   const asp::GroundProgram& ground_;
   const NormalProgram& program_;
+  const Guesses& guesses_;
   const Choices& choices_;
   const Positions& positions_;
   Definitions& definitions_;
@@ -202,9 +265,9 @@ class Collector {
 }  // namespace
 
 Constraints collect_constraints(const asp::GroundProgram& ground, const NormalProgram& program,
-                                const Choices& choices, const Positions& positions,
+                                const Guesses& guesses, const Choices& choices, const Positions& positions,
                                 Definitions& definitions) {
-  return Collector(ground, program, choices, positions, definitions).run();
+  return Collector(ground, program, guesses, choices, positions, definitions).run();
 }
 
 }  // namespace as2::compile

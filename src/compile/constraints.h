@@ -23,8 +23,10 @@ struct Constraints {
   std::vector<Instance> instances;
 };
 
-// Constraints of the program, bounds of choices that are no positions, support of conditional choices, clues.
+// Constraints of the program, bounds of choices that are no positions, support of conditional choices, clues,
+// and family `founded`: what was guessed is what the rules derive.
 Constraints collect_constraints(const asp::GroundProgram& ground, const NormalProgram& program,
-                                const Choices& choices, const Positions& positions, Definitions& definitions);
+                                const Guesses& guesses, const Choices& choices, const Positions& positions,
+                                Definitions& definitions);
 
 }  // namespace as2::compile

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "compile/refusals.h"
+#include "compile/graph.h"
 
 namespace as2::compile {
 namespace {
@@ -16,125 +16,36 @@ Atom atom_of(Lit lit) {
   return static_cast<Atom>(std::abs(lit));
 }
 
-// Tarjan's components with an explicit stack: programs may chain tens of thousands of rules.
-class ComponentFinder {
- public:
-  explicit ComponentFinder(const NormalProgram& program)
-      : program_(program),
-        index_(program.truth.size(), 0),
-        low_(program.truth.size(), 0),
-        on_stack_(program.truth.size(), 0) {}
-
-  std::vector<std::vector<Atom>> run() {
-    for (Atom atom = 1; atom < index_.size(); ++atom) {
-      if (index_[atom] == 0 && program_.truth[atom] == Truth::kUnknown) visit(atom);
-    }
-    return std::move(components_);
-  }
-
-  std::vector<Atom> successors(Atom atom) const {
-    std::vector<Atom> result;
-    const auto add = [&](const NormalRule& rule) {
-      for (const WeightedLit& literal : rule.body) result.push_back(atom_of(literal.lit));
-    };
-    for (const int rule : program_.rules_of[atom]) add(program_.rules[static_cast<std::size_t>(rule)]);
-    for (const int rule : program_.choices_of[atom]) add(program_.choices[static_cast<std::size_t>(rule)]);
-    return result;
-  }
-
- private:
-  struct Frame {
-    Atom atom;
-    std::vector<Atom> successors;
-    std::size_t next = 0;
-  };
-
-  void enter(Atom atom) {
-    index_[atom] = low_[atom] = ++counter_;
-    stack_.push_back(atom);
-    on_stack_[atom] = 1;
-    frames_.push_back({atom, successors(atom)});
-  }
-
-  void visit(Atom root) {
-    enter(root);
-    while (!frames_.empty()) {
-      Frame& frame = frames_.back();
-      const Atom atom = frame.atom;
-      if (frame.next < frame.successors.size()) {
-        const Atom next = frame.successors[frame.next++];
-        if (index_[next] == 0) {
-          enter(next);
-        } else if (on_stack_[next]) {
-          low_[atom] = std::min(low_[atom], index_[next]);
-        }
-        continue;
-      }
-      frames_.pop_back();
-      if (!frames_.empty()) low_[frames_.back().atom] = std::min(low_[frames_.back().atom], low_[atom]);
-      if (low_[atom] == index_[atom]) close(atom);
-    }
-  }
-
-  void close(Atom root) {
-    std::vector<Atom> component;
-    Atom atom = 0;
-    do {
-      atom = stack_.back();
-      stack_.pop_back();
-      on_stack_[atom] = 0;
-      component.push_back(atom);
-    } while (atom != root);
-    std::sort(component.begin(), component.end());
-    components_.push_back(std::move(component));
-  }
-
-  const NormalProgram& program_;
-  std::vector<int> index_;
-  std::vector<int> low_;
-  std::vector<char> on_stack_;
-  std::vector<Atom> stack_;
-  std::vector<Frame> frames_;
-  std::vector<std::vector<Atom>> components_;
-  int counter_ = 0;
-};
-
-bool contains(const std::vector<Atom>& sorted, Atom atom) {
-  return std::binary_search(sorted.begin(), sorted.end(), atom);
-}
-
-void check_recursion(const asp::GroundProgram& ground, const NormalProgram& program,
-                     const std::vector<Atom>& component) {
-  for (const Atom atom : component) {
-    if (program.chosen(atom)) refuse_choice_cycle(ground, component);
-  }
-  for (const Atom atom : component) {
-    for (const int index : program.rules_of[atom]) {
-      const NormalRule& rule = program.rules[static_cast<std::size_t>(index)];
-      for (const WeightedLit& literal : rule.body) {
-        if (!contains(component, atom_of(literal.lit))) continue;
-        if (rule.sum) refuse_aggregate_cycle(ground, component);
-        if (literal.lit < 0) refuse_negation_cycle(ground, component);
-      }
-    }
-  }
-}
-
 }  // namespace
 
-std::vector<Stratum> find_strata(const asp::GroundProgram& ground, const NormalProgram& program) {
-  ComponentFinder finder(program);
-  std::vector<Stratum> strata;
-  for (std::vector<Atom>& component : finder.run()) {
-    const std::vector<Atom> successors = finder.successors(component.front());
-    Stratum stratum;
-    stratum.recursive = component.size() > 1 || std::find(successors.begin(), successors.end(),
-                                                          component.front()) != successors.end();
-    if (stratum.recursive) check_recursion(ground, program, component);
-    if (program.chosen(component.front())) continue;
-    stratum.atoms = std::move(component);
-    strata.push_back(std::move(stratum));
+std::vector<Stratum> find_strata(const NormalProgram& program, const Guesses& guesses) {
+  const auto derives = [&](Atom atom) {
+    return program.truth[atom] == Truth::kUnknown &&
+           (guesses.loop[atom] >= 0 || !guesses.positioned(program, atom));
+  };
+  std::vector<std::pair<int, int>> edges;
+  for (Atom atom = 1; atom < program.truth.size(); ++atom) {
+    if (!derives(atom)) continue;
+    const auto add = [&](const std::vector<NormalRule>& rules, const std::vector<int>& indices) {
+      for (const int index : indices) {
+        for (const WeightedLit& literal : rules[static_cast<std::size_t>(index)].body) {
+          if (guesses.inside_loop(atom, literal.lit) || !guesses.positioned(program, atom_of(literal.lit)))
+            edges.emplace_back(static_cast<int>(atom), static_cast<int>(atom_of(literal.lit)));
+        }
+      }
+    };
+    add(program.rules, program.rules_of[atom]);
+    add(program.choices, program.choices_of[atom]);
   }
+  const Components components = components_of(Graph(static_cast<int>(program.truth.size()), edges));
+  std::vector<Stratum> strata(components.is_cycle.size());
+  for (Atom atom = 1; atom < program.truth.size(); ++atom) {
+    if (derives(atom)) strata[static_cast<std::size_t>(components.of[atom])].atoms.push_back(atom);
+  }
+  for (std::size_t k = 0; k < strata.size(); ++k) strata[k].recursive = components.is_cycle[k] != 0;
+  strata.erase(std::remove_if(strata.begin(), strata.end(),
+                              [](const Stratum& stratum) { return stratum.atoms.empty(); }),
+               strata.end());
   return strata;
 }
 
@@ -156,31 +67,32 @@ Formula Definitions::body(const NormalRule& rule) {
 
 namespace {
 
+// The least solution of a loop's rules. What a choice offers is derived if it is picked.
 std::vector<Formula> recursive_formulas(Definitions& definitions, const NormalProgram& program,
-                                        const std::vector<Atom>& atoms) {
+                                        const Guesses& guesses, const std::vector<Atom>& atoms) {
   RecursiveComponent members(atoms.size());
   for (std::size_t member = 0; member < atoms.size(); ++member) {
-    for (const int index : program.rules_of[atoms[member]]) {
-      const NormalRule& rule = program.rules[static_cast<std::size_t>(index)];
+    const Atom head = atoms[member];
+    const auto add = [&](const NormalRule& rule) {
       RecursiveRule recursive;
       std::vector<Formula> outside;
-      if (rule.sum) {
-        outside.push_back(definitions.body(rule));
-      } else {
-        for (const WeightedLit& literal : rule.body) {
+      if (rule.choice) outside.push_back(definitions.of_atom[head]);
+      if (rule.sum) outside.push_back(definitions.body(rule));
+      for (const WeightedLit& literal : rule.sum ? std::vector<WeightedLit>() : rule.body) {
+        if (guesses.inside_loop(head, literal.lit)) {
           const auto place = std::lower_bound(atoms.begin(), atoms.end(), atom_of(literal.lit));
-          if (place != atoms.end() && *place == atom_of(literal.lit)) {
-            recursive.inside.push_back(static_cast<int>(place - atoms.begin()));
-          } else {
-            outside.push_back(definitions.of(literal.lit));
-          }
+          recursive.inside.push_back(static_cast<int>(place - atoms.begin()));
+        } else {
+          outside.push_back(definitions.of(literal.lit));
         }
       }
       std::optional<std::vector<Formula>> merged = definitions.formulas.merged(true, outside);
-      if (!merged) continue;
+      if (!merged) return;
       recursive.outside = std::move(*merged);
       members[member].push_back(std::move(recursive));
-    }
+    };
+    for (const int index : program.rules_of[head]) add(program.rules[static_cast<std::size_t>(index)]);
+    for (const int index : program.choices_of[head]) add(program.choices[static_cast<std::size_t>(index)]);
   }
   return definitions.formulas.recursive(members);
 }
@@ -188,13 +100,15 @@ std::vector<Formula> recursive_formulas(Definitions& definitions, const NormalPr
 }  // namespace
 
 Definitions build_definitions(const asp::GroundProgram& ground, const NormalProgram& program,
-                              const Positions& positions, const std::vector<Stratum>& strata) {
+                              const Guesses& guesses, const Positions& positions,
+                              const std::vector<Stratum>& strata) {
   std::vector<int> sizes;
   for (const Position& position : positions.positions)
     sizes.push_back(static_cast<int>(position.symbols.size()));
   Definitions result;
   result.formulas = Formulas(std::move(sizes));
   result.of_atom.assign(program.truth.size(), kFalse);
+  result.derived.assign(program.truth.size(), kFalse);
   // Atoms of positions first and in the positions' order, so that equal programs get equal circuits.
   for (std::size_t position = 0; position < positions.positions.size(); ++position) {
     const std::size_t symbols = positions.positions[position].symbols.size();
@@ -204,14 +118,17 @@ Definitions build_definitions(const asp::GroundProgram& ground, const NormalProg
   }
   for (Atom atom = 1; atom < program.truth.size(); ++atom) {
     if (program.truth[atom] == Truth::kAlways) result.of_atom[atom] = kTrue;
-    if (!program.chosen(atom)) continue;
+    if (!guesses.positioned(program, atom)) continue;
     const AtomPlace place = positions.place[atom];
     result.of_atom[atom] = result.formulas.set(place.position, {place.symbol});
   }
   for (const Stratum& stratum : strata) {
     if (stratum.recursive) {
-      const std::vector<Formula> formulas = recursive_formulas(result, program, stratum.atoms);
-      for (std::size_t k = 0; k < formulas.size(); ++k) result.of_atom[stratum.atoms[k]] = formulas[k];
+      const std::vector<Formula> formulas = recursive_formulas(result, program, guesses, stratum.atoms);
+      for (std::size_t k = 0; k < formulas.size(); ++k) {
+        result.derived[stratum.atoms[k]] = formulas[k];
+        if (!guesses.positioned(program, stratum.atoms[k])) result.of_atom[stratum.atoms[k]] = formulas[k];
+      }
       continue;
     }
     const Atom atom = stratum.atoms.front();
@@ -226,6 +143,7 @@ Definitions build_definitions(const asp::GroundProgram& ground, const NormalProg
     for (const Atom atom : stratum.atoms) {
       const Formula formula = result.of_atom[atom];
       if (atom >= ground.names.size() || ground.names[atom].empty() || formula.id == 0) continue;
+      if (guesses.positioned(program, atom)) continue;
       result.has_name[static_cast<std::size_t>(formula.id)] = 1;
       ++result.count;
     }

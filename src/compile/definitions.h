@@ -6,6 +6,7 @@
 
 #include "as2/ground_program.h"
 #include "compile/formula.h"
+#include "compile/guesses.h"
 #include "compile/normalise.h"
 #include "compile/positions.h"
 
@@ -16,13 +17,13 @@ struct Stratum {
   bool recursive = false;
 };
 
-// Defined atoms by strongly connected component, dependencies first. Refuses negation and aggregates inside
-// a component, and choices that depend on themselves.
-std::vector<Stratum> find_strata(const asp::GroundProgram& ground, const NormalProgram& program);
+// Atoms that must be derived, loop by loop, dependencies first: those without a position, and those of loops.
+std::vector<Stratum> find_strata(const NormalProgram& program, const Guesses& guesses);
 
 struct Definitions {
   Formulas formulas;
-  std::vector<Formula> of_atom;  // per atom
+  std::vector<Formula> of_atom;  // per atom: its truth; of an atom with a position, what that says
+  std::vector<Formula> derived;  // per atom of a loop: what the rules derive
   std::vector<char> has_name;    // per formula: a named atom says it
   std::int64_t count = 0;        // named atoms that rules define and that depend on a position
 
@@ -32,6 +33,7 @@ struct Definitions {
 };
 
 Definitions build_definitions(const asp::GroundProgram& ground, const NormalProgram& program,
-                              const Positions& positions, const std::vector<Stratum>& strata);
+                              const Guesses& guesses, const Positions& positions,
+                              const std::vector<Stratum>& strata);
 
 }  // namespace as2::compile

@@ -213,8 +213,19 @@ std::string dump_normal(const Compilation& c) {
   std::string text;
   for (const NormalRule& rule : c.normal.choices) text += rule_text(c.ground, rule);
   for (const NormalRule& rule : c.normal.rules) text += rule_text(c.ground, rule);
+  for (const NormalRule& rule : c.normal.disjunctions) text += rule_text(c.ground, rule);
   for (const NormalRule& rule : c.normal.constraints) text += rule_text(c.ground, rule);
   for (const auto& [atom, statement] : c.normal.clues) text += "clue " + atom_text(c.ground, atom) + "\n";
+  return text;
+}
+
+std::string dump_guesses(const Compilation& c) {
+  std::string text;
+  for (const GuessedAtom& guess : c.guesses.atoms) {
+    text += atom_text(c.ground, guess.atom) + "  (" + name_of(guess.reason) + ")";
+    for (const Lit lit : guess.cycle) text += " <- " + literal_text(c.ground, lit);
+    text += "\n";
+  }
   return text;
 }
 

@@ -8,6 +8,7 @@
 namespace as2::compile {
 
 std::string dump_normal(const Compilation& c);
+std::string dump_guesses(const Compilation& c);
 std::string dump_choices(const Compilation& c);
 std::string dump_positions(const Compilation& c);
 std::string dump_strata(const Compilation& c);

@@ -1,14 +1,14 @@
 // Truth spreads along the rules from facts and from atoms that no rule supports, each rule being looked at
 // again only when one of its atoms becomes known. A chosen atom that is also a fact (a clue) stays unknown:
-// its symbol belongs to the domain, and the clue becomes a constraint of its own.
+// its symbol belongs to the domain, and the clue becomes a constraint of its own. A disjunctive rule with a
+// true head supports none of the others.
 #include "compile/normalise.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <deque>
 
-#include "as2/error.h"
-#include "compile/refusals.h"
+#include "compile/origin.h"
 
 namespace as2::compile {
 namespace {
@@ -51,10 +51,17 @@ class Propagation {
   NormalProgram run() {
     for (std::size_t r = 0; r < ground_.rules.size(); ++r) {
       const asp::Rule& rule = ground_.rules[r];
-      if (!rule.choice && rule.head.size() > 1) refuse_disjunction(ground_, rule);
       for (const Atom atom : rule.head) ++(rule.choice ? choice_supports_ : supports_)[atom];
       for (const WeightedLit& literal : rule.body)
         watchers_[atom_of(literal.lit)].push_back(static_cast<int>(r));
+      if (!disjunctive(rule)) continue;
+      for (const Atom atom : rule.head) watchers_[atom].push_back(static_cast<int>(r));
+    }
+    for (const asp::External& external : ground_.externals) {
+      // An atom with rules of its own is external no more.
+      if (supports_[external.atom] + choice_supports_[external.atom] > 0) continue;
+      if (external.value == asp::ExternalValue::kTrue) settle(external.atom, Truth::kAlways);
+      if (external.value == asp::ExternalValue::kFree) choice_supports_[external.atom] = 1;
     }
     for (Atom atom = 1; atom < truth_.size(); ++atom) drop_if_unsupported(atom);
     for (std::size_t r = 0; r < ground_.rules.size(); ++r) look_at(static_cast<int>(r));
@@ -116,21 +123,34 @@ class Propagation {
     Truth& state = state_[static_cast<std::size_t>(index)];
     if (state != Truth::kUnknown) return;
     state = body_truth(rule);
+    Atom derived = rule.head.empty() ? 0 : rule.head.front();
+    if (disjunctive(rule)) {
+      int open = 0;
+      for (const Atom atom : rule.head) {
+        if (truth_[atom] == Truth::kAlways) state = Truth::kNever;
+        if (truth_[atom] == Truth::kNever) continue;
+        derived = atom;
+        ++open;
+      }
+      // Which head it derives may become clear later.
+      if (state == Truth::kAlways && open > 1) state = Truth::kUnknown;
+    }
     if (state == Truth::kNever) {
       for (const Atom atom : rule.head) {
         --(rule.choice ? choice_supports_ : supports_)[atom];
         drop_if_unsupported(atom);
       }
-    } else if (state == Truth::kAlways && !rule.choice && !rule.head.empty()) {
-      const Atom atom = rule.head.front();
-      if (choice_supports_[atom] == 0) {
-        settle(atom, Truth::kAlways);
-      } else if (!is_clue_[atom]) {
-        is_clue_[atom] = 1;
-        clue_[atom] = rule.statement;
+    } else if (state == Truth::kAlways && !rule.choice && derived != 0) {
+      if (choice_supports_[derived] == 0) {
+        settle(derived, Truth::kAlways);
+      } else if (!is_clue_[derived]) {
+        is_clue_[derived] = 1;
+        clue_[derived] = rule.statement;
       }
     }
   }
+
+  static bool disjunctive(const asp::Rule& rule) { return !rule.choice && rule.head.size() > 1; }
 
   NormalRule normal(const asp::Rule& rule) const {
     NormalRule result;
@@ -158,38 +178,64 @@ class Propagation {
     program.truth = truth_;
     program.rules_of.resize(truth_.size());
     program.choices_of.resize(truth_.size());
-    for (std::size_t r = 0; r < ground_.rules.size(); ++r) {
-      const asp::Rule& rule = ground_.rules[r];
-      if (state_[r] == Truth::kNever) continue;
-      NormalRule simple = normal(rule);
-      if (state_[r] == Truth::kAlways) {
-        simple.body.clear();
-        simple.sum = false;
-      }
-      const auto known = [&](Atom atom) { return truth_[atom] != Truth::kUnknown; };
-      if (rule.head.empty()) {
-        if (!rule.choice) program.constraints.push_back(std::move(simple));
-        continue;
-      }
-      simple.head.erase(std::remove_if(simple.head.begin(), simple.head.end(), known), simple.head.end());
-      if (simple.head.empty()) continue;
-      auto& list = rule.choice ? program.choices : program.rules;
-      auto& index = rule.choice ? program.choices_of : program.rules_of;
-      const Atom first = simple.head.front();
-      if (!rule.choice && choice_supports_[first] > 0) {
-        if (!is_clue_[first]) refuse_chosen_and_derived(ground_, first);
-        continue;
-      }
-      for (const Atom atom : simple.head) index[atom].push_back(static_cast<int>(list.size()));
-      list.push_back(std::move(simple));
-    }
+    program.clue.assign(truth_.size(), 0);
     for (Atom atom = 1; atom < truth_.size(); ++atom) {
-      if (is_clue_[atom] && truth_[atom] == Truth::kUnknown) program.clues.emplace_back(atom, clue_[atom]);
+      if (!is_clue_[atom] || truth_[atom] != Truth::kUnknown) continue;
+      program.clues.emplace_back(atom, clue_[atom]);
+      program.clue[atom] = 1;
+    }
+    for (std::size_t r = 0; r < ground_.rules.size(); ++r) {
+      if (state_[r] != Truth::kNever) add(ground_.rules[r], program);
+    }
+    for (const asp::External& external : ground_.externals) {
+      if (choice_supports_[external.atom] == 0 || program.chosen(external.atom)) continue;
+      NormalRule choice;
+      choice.choice = true;
+      choice.head = {external.atom};
+      choice.statement = origins_.of(external.atom);
+      program.add_choice(std::move(choice));
     }
     return program;
   }
 
+  void add(const asp::Rule& rule, NormalProgram& program) {
+    NormalRule simple = normal(rule);
+    if (body_truth(rule) == Truth::kAlways) {
+      simple.body.clear();
+      simple.sum = false;
+    }
+    if (rule.head.empty()) {
+      if (!rule.choice) program.constraints.push_back(std::move(simple));
+      return;
+    }
+    const auto known = [&](Atom atom) { return truth_[atom] != Truth::kUnknown; };
+    simple.head.erase(std::remove_if(simple.head.begin(), simple.head.end(), known), simple.head.end());
+    if (simple.head.empty()) return;
+    if (rule.choice) return program.add_choice(std::move(simple));
+    const auto in_body = [&](Lit lit) {
+      return !simple.sum && std::any_of(simple.body.begin(), simple.body.end(),
+                                        [&](const WeightedLit& literal) { return literal.lit == lit; });
+    };
+    // A rule whose head is given, or stands in its body, says nothing.
+    for (const Atom atom : simple.head) {
+      if (program.clue[atom] || in_body(static_cast<Lit>(atom))) return;
+    }
+    const Atom first = simple.head.front();
+    simple.head.erase(std::remove_if(simple.head.begin(), simple.head.end(),
+                                     [&](Atom atom) { return in_body(-static_cast<Lit>(atom)); }),
+                      simple.head.end());
+    if (simple.head.empty()) {
+      if (simple.statement < 0) simple.statement = origins_.of_self_negation(first);
+      program.constraints.push_back(std::move(simple));
+    } else if (simple.head.size() == 1) {
+      program.add_rule(std::move(simple));
+    } else {
+      program.disjunctions.push_back(std::move(simple));
+    }
+  }
+
   const GroundProgram& ground_;
+  const Origins origins_{ground_};
   std::vector<Truth> truth_;
   std::vector<Truth> state_;  // per rule: its body
   std::vector<int> supports_;
@@ -201,6 +247,24 @@ class Propagation {
 };
 
 }  // namespace
+
+Atom NormalProgram::add_atom() {
+  truth.push_back(Truth::kUnknown);
+  rules_of.emplace_back();
+  choices_of.emplace_back();
+  clue.push_back(0);
+  return static_cast<Atom>(truth.size() - 1);
+}
+
+void NormalProgram::add_rule(NormalRule rule) {
+  rules_of[rule.head.front()].push_back(static_cast<int>(rules.size()));
+  rules.push_back(std::move(rule));
+}
+
+void NormalProgram::add_choice(NormalRule rule) {
+  for (const Atom atom : rule.head) choices_of[atom].push_back(static_cast<int>(choices.size()));
+  choices.push_back(std::move(rule));
+}
 
 NormalProgram normalise(const GroundProgram& ground) {
   return Propagation(ground).run();

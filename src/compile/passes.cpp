@@ -1,21 +1,29 @@
 #include "compile/passes.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "compile/dump.h"
 #include "compile/groups.h"
-#include "compile/refusals.h"
+#include "compile/shift.h"
 
 namespace as2::compile {
 namespace {
 
-void run_choices(Compilation& c) {
-  c.choices = find_choices(c.ground, c.normal);
-  // A program with a constraint that is always violated has no answer set, whether or not it has choices.
-  const auto& constraints = c.normal.constraints;
-  const bool hopeless = std::any_of(constraints.begin(), constraints.end(),
-                                    [](const NormalRule& rule) { return !rule.sum && rule.body.empty(); });
-  if (c.choices.groups.empty() && !hopeless) refuse_no_positions(c.ground);
+// The cycle behind a guess without gringo's auxiliary atoms; a negation passes on to the next that has a
+// name.
+std::vector<std::string> named_literals(const asp::GroundProgram& ground, const GuessedAtom& guess) {
+  std::vector<std::string> result;
+  if (!guess.cycle.empty()) result.push_back(ground.names[guess.atom]);
+  bool negated = false;
+  for (const asp::Lit lit : guess.cycle) {
+    negated = negated != (lit < 0);
+    const auto atom = static_cast<std::size_t>(std::abs(lit));
+    if (atom >= ground.names.size() || ground.names[atom].empty()) continue;
+    result.push_back((negated ? "not " : "") + ground.names[atom]);
+    negated = false;
+  }
+  return result;
 }
 
 void run_positions(Compilation& c) {
@@ -25,15 +33,39 @@ void run_positions(Compilation& c) {
   for (const Position& position : program.positions) {
     for (const std::string& atom : position.atoms) program.atoms += atom.empty() ? 0 : 1;
   }
+  for (const GuessedAtom& guessed : c.guesses.atoms) {
+    Guess guess;
+    guess.position = c.positions.place[guessed.atom].position;
+    if (!program.positions[static_cast<std::size_t>(guess.position)].guess) continue;
+    guess.reason = guessed.reason;
+    guess.cycle = named_literals(c.ground, guessed);
+    program.guesses.push_back(std::move(guess));
+  }
+  std::sort(program.guesses.begin(), program.guesses.end(),
+            [](const Guess& a, const Guess& b) { return a.position < b.position; });
+}
+
+void run_choices(Compilation& c) {
+  c.choices = find_choices(c.ground, c.normal, c.guesses);
+  for (const auto& [rival, declares] : c.choices.rivals) {
+    if (rival < 0 || declares < 0) continue;
+    const asp::Statement& other = c.ground.statements[static_cast<std::size_t>(rival)];
+    const asp::Statement& first = c.ground.statements[static_cast<std::size_t>(declares)];
+    c.result.notes.push_back(
+        {other.location, "`" + other.text + "` could declare the positions too; line " +
+                             std::to_string(first.location.line) +
+                             " comes first and declares them, so this is a constraint on them. Put this "
+                             "statement first to have it the other way round."});
+  }
 }
 
 void run_definitions(Compilation& c) {
-  c.definitions = build_definitions(c.ground, c.normal, c.positions, c.strata);
+  c.definitions = build_definitions(c.ground, c.normal, c.guesses, c.positions, c.strata);
   c.result.program.definitions = c.definitions.count;
 }
 
 void run_constraints(Compilation& c) {
-  c.constraints = collect_constraints(c.ground, c.normal, c.choices, c.positions, c.definitions);
+  c.constraints = collect_constraints(c.ground, c.normal, c.guesses, c.choices, c.positions, c.definitions);
   c.result.program.families = c.constraints.families;
 }
 
@@ -95,8 +127,13 @@ const std::vector<Pass>& passes() {
   static const std::vector<Pass> kPasses = {
       {"normalise", "facts and what follows from them fold away; clues are kept apart",
        [](Compilation& c) { c.normal = normalise(c.ground); }, dump_normal},
-      {"strata", "rules in the order of evaluation; what is not stratified is refused",
-       [](Compilation& c) { c.strata = find_strata(c.ground, c.normal); }, dump_strata},
+      {"shift", "rules with several heads become choices, or rules with one head",
+       [](Compilation& c) { shift_disjunctions(c.ground, c.normal); }, dump_normal},
+      {"guesses",
+       "atoms that cannot be computed from what is chosen become positions, as few as can be found",
+       [](Compilation& c) { c.guesses = find_guesses(c.ground, c.normal); }, dump_guesses},
+      {"strata", "what must be derived, in the order of evaluation",
+       [](Compilation& c) { c.strata = find_strata(c.normal, c.guesses); }, dump_strata},
       {"choices", "exactly-one choices are found, all other chosen atoms are Boolean", run_choices,
        dump_choices},
       {"positions", "positions get their names and stand in clingo's order", run_positions, dump_positions},

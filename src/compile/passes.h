@@ -18,6 +18,7 @@ struct Compilation {
 
   const asp::GroundProgram& ground;
   NormalProgram normal;
+  Guesses guesses;
   Choices choices;
   Positions positions;
   std::vector<Stratum> strata;

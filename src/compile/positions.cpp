@@ -98,6 +98,7 @@ class Namer {
       position.location = ground_.statements[static_cast<std::size_t>(group.statement)].location;
     if (group.boolean) {
       position.boolean = true;
+      position.guess = group.guess;
       position.name = ground_.names[atoms.front().atom];
       position.symbols = {"false", "true"};
       position.atoms = {"", position.name};

@@ -59,44 +59,13 @@ SourceLocation rule_of(const GroundProgram& ground, const std::vector<Atom>& ato
   return whole_program(ground);
 }
 
-void refuse_disjunction(const GroundProgram& ground, const asp::Rule& rule) {
-  std::vector<std::string> atoms = named(ground, rule.head);
-  std::string choice;
-  for (const std::string& atom : atoms) choice += (choice.empty() ? "{ " : "; ") + atom;
-  throw InputError(rule_of(ground, rule.head), "disjunction in a head: " + listed(atoms),
-                   {"write a choice instead: " + choice + " } = 1 (or >= 1) with the same body"});
-}
-
-void refuse_chosen_and_derived(const GroundProgram& ground, Atom atom) {
-  const std::string name = name_of(ground, atom);
-  SourceLocation place = rule_of(ground, {atom});
-  for (const Statement& statement : ground.statements) {
-    const bool rule =
-        statement.kind == asp::StatementKind::kRule || statement.kind == asp::StatementKind::kClue;
-    if (rule && defines(statement, name)) place = statement.location;
-  }
-  throw InputError(place, name + " is both chosen and derived by a rule",
-                   {"let the choice say it and the rule constrain it: instead of `" + name +
-                        " :- body.` write `:- body, not " + name + ".`",
-                    "or derive another predicate: `holds :- " + name + ".` and `holds :- body.`"});
-}
-
-void refuse_no_positions(const GroundProgram& ground) {
-  throw InputError(
-      whole_program(ground), "the program has no position: nothing in it is chosen",
-      {"say what is open with a choice rule, for example `{ cell(R,C,V) : V=1..9 } = 1 :- R=1..9, C=1..9.`"});
-}
-
-void refuse_choice_cycle(const GroundProgram& ground, const std::vector<Atom>& cycle) {
-  throw InputError(
-      rule_of(ground, cycle), "a choice depends on itself: " + listed(named(ground, cycle)),
-      {"choose unconditionally and forbid what must not be chosen: `{ a }.` and `:- a, not body.`"});
-}
-
-void refuse_negation_cycle(const GroundProgram& ground, const std::vector<Atom>& cycle) {
-  throw InputError(
-      rule_of(ground, cycle), "negation that is not stratified: " + listed(named(ground, cycle)),
-      {"say what is open with a choice: instead of `a :- not b. b :- not a.` write `{ a; b } = 1.`"});
+void refuse_head_cycle(const GroundProgram& ground, const std::vector<Atom>& heads,
+                       const std::vector<Atom>& cycle) {
+  throw InputError(rule_of(ground, heads),
+                   "a disjunctive head whose atoms support each other: " + listed(named(ground, heads)) +
+                       ", in the cycle " + listed(named(ground, cycle)),
+                   {"only head-cycle-free disjunctions are supported; write a choice instead, `1 { a; b } :- "
+                    "body.`, if the atoms need not be minimal"});
 }
 
 void refuse_aggregate_cycle(const GroundProgram& ground, const std::vector<Atom>& cycle) {

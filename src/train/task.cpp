@@ -64,6 +64,15 @@ compile::ConstraintProgram load_program(const ProgramConfig& config) {
 
 Task::Task(const Config& config, const TaskOptions& options)
     : config_(config), options_(options), program_(load_program(config.program)) {
+  if (program_.positions.empty()) {
+    SourceLocation place;
+    place.file = config.program.file;
+    place.line = 1;
+    throw InputError(
+        place, "the program has no position: nothing in it is chosen, and there is nothing to learn",
+        {"say what is open with a choice rule, for example `{ cell(R,C,V) : V=1..9 } = 1 :- R=1..9, "
+         "C=1..9.`"});
+  }
   observed_ = matching(program_, config.observed);
   labelled_ = matching(program_, config.labelled);
   if (!config.images.positions.empty()) load_pictures();

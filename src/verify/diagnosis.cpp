@@ -1,8 +1,9 @@
 // Which statements fail. The tagged ground program tells the statement behind every integrity constraint, so
 // each constraint `:- body` becomes `mark(k) :- body`, and nothing can fail any more. The assignment is put
 // in place of the choices: `{a} :- body` becomes `a :- body, on(a)`, where on(a) holds in the cases that pick
-// a. What is picked without support, or holds without being picked, is marked as well. Such a program has one
-// model per case, so all cases are answered in one run.
+// a. What is picked without support, or holds without being picked, is marked as well. Negated literals of
+// position atoms read the assignment (the reduct), disjunctive heads are shifted, so that nothing is left to
+// choose. Such a program has one model per case, so all cases are answered in one run.
 //
 // Rejected: keeping the choices and forcing the atoms by constraints. A choice's own bounds then leave no
 // model to read the marks from.
@@ -14,6 +15,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "compile/origin.h"
 #include "verify/clingo.h"
 
 namespace as2::verify {
@@ -137,9 +139,34 @@ std::unordered_map<std::string, Lit> write_cases(Writer& writer, const std::vect
   return on;
 }
 
-void write_rule(Writer& writer, const GroundProgram& ground, const Rule& rule,
+// `not a` as the assignment says, where it speaks of a.
+Lit negation(const GroundProgram& ground, Atom atom, const std::unordered_map<std::string, Lit>& on) {
+  const auto picked = atom < ground.names.size() ? on.find(ground.names[atom]) : on.end();
+  return picked == on.end() ? -static_cast<Lit>(atom) : -picked->second;
+}
+
+void write_rule(Writer& writer, const GroundProgram& ground, Rule rule,
                 const std::unordered_map<std::string, Lit>& on, const std::vector<Lit>& statement_marks) {
   std::vector<Lit> head(rule.head.begin(), rule.head.end());
+  if (!head.empty()) {
+    for (auto& literal : rule.body) {
+      if (literal.lit < 0) literal.lit = negation(ground, static_cast<Atom>(-literal.lit), on);
+    }
+  }
+  if (!rule.choice && head.size() > 1) {
+    for (const Lit one : head) {
+      Rule shifted = rule;
+      shifted.head = {static_cast<Atom>(one)};
+      std::vector<Lit> others;
+      for (const Lit other : head) {
+        if (other != one) others.push_back(negation(ground, static_cast<Atom>(other), on));
+      }
+      const Lit none_of_them = writer.fresh();
+      writer.rule(false, {none_of_them}, others);
+      writer.rule(false, {one}, shifted, none_of_them);
+    }
+    return;
+  }
   if (head.empty() && rule.statement >= 0) {
     writer.rule(false, {statement_marks[static_cast<std::size_t>(rule.statement)]}, rule, 0);
   } else if (!rule.choice) {
@@ -154,6 +181,15 @@ void write_rule(Writer& writer, const GroundProgram& ground, const Rule& rule,
       }
     }
   }
+}
+
+// Does a rule that is no choice and no given fact derive the atom? Then the family is `founded`.
+bool derived(const GroundProgram& ground, const std::string& name) {
+  return std::any_of(ground.rules.begin(), ground.rules.end(), [&](const Rule& rule) {
+    return !rule.choice && !rule.body.empty() &&
+           std::any_of(rule.head.begin(), rule.head.end(),
+                       [&](Atom atom) { return atom < ground.names.size() && ground.names[atom] == name; });
+  });
 }
 
 // The statement that has the atom in its head; -1 if there is none.
@@ -202,6 +238,7 @@ std::vector<Violation> violations(const GroundProgram& ground, const ChosenAtoms
                                   const std::vector<std::string>& shown) {
   std::set<int> statements;
   std::set<std::string> without_statement;
+  std::set<std::string> unfounded;
   const std::vector<std::string> atoms = sorted_atoms(assignment);
   for (const std::string& mark : shown) {
     const std::size_t open = mark.find('(');
@@ -212,7 +249,9 @@ std::vector<Violation> violations(const GroundProgram& ground, const ChosenAtoms
     } else if (mark.compare(0, open, kAtomMark) == 0) {
       const std::string& atom = atoms[static_cast<std::size_t>(number)];
       const int statement = statement_of(ground, atom);
-      if (statement >= 0) {
+      if (derived(ground, atom)) {
+        unfounded.insert(atom);
+      } else if (statement >= 0) {
         statements.insert(statement);
       } else {
         without_statement.insert(atom);
@@ -223,6 +262,13 @@ std::vector<Violation> violations(const GroundProgram& ground, const ChosenAtoms
   for (const int k : statements) {
     const asp::Statement& statement = ground.statements[static_cast<std::size_t>(k)];
     result.push_back({statement.name, statement.location});
+  }
+  if (!unfounded.empty()) {
+    const compile::Origins origins(ground);
+    const auto by_name = atoms_by_name(ground);
+    const int k = origins.rule_of(static_cast<Atom>(by_name.at(*unfounded.begin())));
+    result.push_back(
+        {"founded", k < 0 ? SourceLocation{} : ground.statements[static_cast<std::size_t>(k)].location});
   }
   const std::unordered_set<std::string> chosen(assignment.chosen.begin(), assignment.chosen.end());
   for (const std::string& atom : without_statement) {

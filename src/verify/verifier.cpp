@@ -46,8 +46,10 @@ std::unordered_map<std::string, int> number_atoms(const std::vector<ChosenAtoms>
 }
 
 std::string case_program(const std::vector<ChosenAtoms>& assignments, std::size_t begin, std::size_t end,
-                         const std::unordered_map<std::string, int>& numbers) {
+                         const std::unordered_map<std::string, int>& numbers, const VerifyOptions& options) {
   std::ostringstream out;
+  // No rule of the user's defines an external atom, so a choice says that it is open and nothing else.
+  for (const std::string& atom : options.assume) out << "{ " << atom << " }.\n";
   out << "{ __as2_case(1.." << end - begin << ") } = 1.\n";
   for (std::size_t k = begin; k < end; ++k) {
     if (assignments[k].chosen.empty()) continue;
@@ -86,6 +88,7 @@ void name_violations(const std::vector<std::string>& files, const std::vector<Ch
   try {
     asp::GroundOptions ground_options;
     ground_options.constants = options.constants;
+    ground_options.assume = options.assume;
     ground_options.time_limit_seconds = options.time_limit_seconds;
     ground = asp::ground(files, ground_options);
   } catch (const InputError& error) {
@@ -143,7 +146,7 @@ std::vector<Verdict> verify(const std::vector<std::string>& files,
   for (std::size_t begin = 0; begin < assignments.size(); begin += kCasesPerCall) {
     const std::size_t end = std::min(assignments.size(), begin + kCasesPerCall);
     const CaseModels answer =
-        run_cases(clingo, arguments, case_program(assignments, begin, end, numbers), options);
+        run_cases(clingo, arguments, case_program(assignments, begin, end, numbers, options), options);
     if (answer.outcome == Outcome::kRefusedInput) throw InputError(answer.message);
     for (std::size_t k = begin; k < end; ++k) {
       if (answer.models.count(static_cast<int>(k - begin) + 1)) {

@@ -218,19 +218,13 @@ TEST_P(Refused, WithPlaceConstructAndRemedy) {
 
 INSTANTIATE_TEST_SUITE_P(
     Constructs, Refused,
-    testing::Values(Refusal{"a.\n#external b.", "p.lp:2:1-13", "`#external`"},
-                    Refusal{"#external b. [true]", "p.lp:1:1-20", "`#external`"},
-                    Refusal{"#edge (1,2) : a.", "p.lp:1:1-17", "`#edge`"},
-                    Refusal{"#program step(t).", "p.lp:1:1-18", "parts other than `base`"},
+    testing::Values(Refusal{"#program step(t).", "p.lp:1:1-18", "parts other than `base`"},
                     Refusal{"a.\n\n#script (lua) x.y = 1. #end.", "p.lp:3:1-29", "`#script`"},
                     Refusal{"#!/usr/bin/clingo\n#script (lua) #end.", "p.lp:2:1-20", "`#script`"},
                     Refusal{"# #script (lua) #end.", "p.lp:1:1-22", "`#script`"},
                     Refusal{"#theory t { x {} }.", "p.lp:1:1-20", "`#theory`"},
                     Refusal{"a :- &diff{x-y} <= 3.", "p.lp:1:1-22", "theory atoms"},
                     Refusal{"&diff{x-y} <= 3 :- a.", "p.lp:1:1-22", "theory atoms"},
-                    Refusal{"a ; b.", "p.lp:1:1-7", "disjunctive heads"},
-                    Refusal{"a | b :- c.", "p.lp:1:1-12", "disjunctive heads"},
-                    Refusal{"a(X) : d(X).", "p.lp:1:1-13", "disjunctive heads"},
                     Refusal{"1 $< $x.", "p.lp:1:1-9", "constraint terms"},
                     Refusal{"__as2_c(1).", "p.lp:1:1-8", "reserved"},
                     Refusal{"#include <incmode>.", "p.lp:1:1-20", "incremental"},
@@ -252,6 +246,47 @@ TEST(Ground, PoolsInHeadsGiveEveryArity) {
   const auto program = ground_it("{a(1;2,3)}. a(2,3).");
   EXPECT_EQ(program.statements[1].kind, StatementKind::kClue);
   EXPECT_THAT(program.statements[0].heads, UnorderedElementsAre("a/1", "a/2"));
+}
+
+TEST(Ground, DisjunctiveAndConditionalHeadsNameTheirPredicates) {
+  const auto program = ground_it("{b; c(1)}. a(1) : b, c(1); -d(2,3) | e :- b.");
+  EXPECT_EQ(program.statements[1].kind, StatementKind::kRule);
+  EXPECT_THAT(program.statements[1].heads, UnorderedElementsAre("a/1", "-d/2", "e/0"));
+}
+
+TEST(Ground, ExternalsKeepTheirValues) {
+  const auto program =
+      ground_it("#external a(1..2).\n#external b. [true]\n#external c. [free]\nd :- a(1), b, c.\n");
+  std::vector<std::pair<std::string, ExternalValue>> values;
+  for (const External& external : program.externals)
+    values.emplace_back(program.names[external.atom], external.value);
+  EXPECT_THAT(values, UnorderedElementsAre(std::make_pair("a(1)", ExternalValue::kFalse),
+                                           std::make_pair("a(2)", ExternalValue::kFalse),
+                                           std::make_pair("b", ExternalValue::kTrue),
+                                           std::make_pair("c", ExternalValue::kFree)));
+  EXPECT_EQ(program.statements[1].kind, StatementKind::kExternal);
+  EXPECT_EQ(program.statements[1].location.line, 2);
+}
+
+TEST(Ground, AnAssumedAtomIsLeftOpenAndMustBeExternal) {
+  GroundOptions options;
+  options.assume = {"a(2)"};
+  const auto program = ground_text("#external a(1..2).\nd :- a(2).\n", "p.lp", options);
+  for (const External& external : program.externals) {
+    EXPECT_EQ(external.value == ExternalValue::kFree, program.names[external.atom] == "a(2)");
+  }
+  options.assume = {"d"};
+  EXPECT_THROW(ground_text("#external a(1..2).\nd :- a(2).\n", "p.lp", options), InputError);
+}
+
+TEST(Ground, EdgesBecomeRulesAndOneFamily) {
+  const auto program = ground_it("{e(1..2)}.\n#edge (a,b) : e(1).\n#edge (b,a) : e(2).\n");
+  EXPECT_EQ(program.statements[1].name, "acyclic");
+  EXPECT_EQ(program.statements[1].location.line, 2);
+  const auto about_nodes = std::count_if(program.rules.begin(), program.rules.end(), [](const Rule& rule) {
+    return rule.head.empty() && rule.statement == 1;
+  });
+  EXPECT_EQ(about_nodes, 2);
 }
 
 TEST(Ground, HeadAggregatesAreChoices) {

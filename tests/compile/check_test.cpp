@@ -89,12 +89,37 @@ TEST_F(Check, SavesWhatNeedsNoGringo) {
   std::filesystem::remove(saved);
 }
 
+TEST_F(Check, ListsTheGuessesAndWhatMadeThem) {
+  const Outcome json = check("- --json <<EOF\n{ x }.\na :- not b, x.\nb :- not a, x.\nEOF\n");
+  const auto document = nlohmann::json::parse(json.out);
+  ASSERT_EQ(document["guesses"].size(), 1U) << json.out;
+  EXPECT_EQ(document["guesses"][0]["atom"], "a");
+  EXPECT_EQ(document["guesses"][0]["line"], 2);
+  EXPECT_EQ(document["guesses"][0]["reason"], "negation");
+  EXPECT_EQ(document["guesses"][0]["cycle"], nlohmann::json({"a", "not b", "not a"}));
+  const Outcome text = check("- <<EOF\n{ x }.\na :- not b, x.\nb :- not a, x.\nEOF\n");
+  EXPECT_THAT(text.out, HasSubstr("negation: a <- not b <- not a"));
+}
+
+TEST_F(Check, AProgramInWhichNothingIsChosenIsAProgram) {
+  const Outcome outcome = check("- --json <<EOF\np(1..3).\nq(X) :- p(X), not p(X+1).\nEOF\n");
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(nlohmann::json::parse(outcome.out)["positions"], 0);
+}
+
+TEST_F(Check, AnAssumedExternalIsAPosition) {
+  const std::string program = " <<EOF\n#external a.\nb :- a.\nEOF\n";
+  EXPECT_EQ(nlohmann::json::parse(check("- --json" + program).out)["positions"], 0);
+  EXPECT_EQ(nlohmann::json::parse(check("- --assume a --json" + program).out)["positions"], 1);
+  EXPECT_EQ(check("- --assume b --json 2>/dev/null" + program).code, 1);
+}
+
 TEST_F(Check, ExitsWithTheDocumentedCodes) {
   EXPECT_EQ(check("no_such_file.lp 2>/dev/null").code, 1);
   EXPECT_EQ(check("2>/dev/null").code, 2);
   EXPECT_EQ(check("sudoku.lp --show=nothing 2>/dev/null").code, 2);
   EXPECT_EQ(check("sudoku.lp -c b 2>/dev/null").code, 2);
-  const Outcome refused = check("- 2>&1 <<EOF\na :- not b.\nb :- not a.\nEOF\n");
+  const Outcome refused = check("- 2>&1 <<EOF\na | b.\na :- b.\nb :- a.\nEOF\n");
   EXPECT_EQ(refused.code, 1);
   EXPECT_THAT(refused.out, HasSubstr("error: "));
   EXPECT_THAT(refused.out, HasSubstr("note: "));

@@ -90,6 +90,13 @@ TEST(Passes, ConstraintsAreGatheredPerPosition) {
             "odd: not c(1,_)=3, c(2,_)=1\nodd: not c(1,_)=3, c(2,_)=3\n");
 }
 
+TEST(Passes, WhatAConjunctionSettlesLeavesItsDisjunctions) {
+  // a alone violates it, b not without c: nothing is left for a definition to decide.
+  EXPECT_THAT(dumps("{ a; b }. d :- a. d :- b. :- d, a.  % no\n")["groups"], HasSubstr("no: nogood"));
+  EXPECT_THAT(dumps("{ a; b; c }. d :- a. d :- b, c. :- d, not a.  % no\n")["constraints"],
+              HasSubstr("no: not not a, b, c"));
+}
+
 TEST(Passes, KindsAndCliquesAndExclusive) {
   auto all = dumps(kCells + ":- c(I,1), c(J,1), I < J.  % ones\n");
   EXPECT_THAT(all["kinds"], HasSubstr("  not c(1,_)=1, c(2,_)=1\n"));
@@ -98,7 +105,7 @@ TEST(Passes, KindsAndCliquesAndExclusive) {
 }
 
 TEST(Passes, ObjectivesShownCircuitGroupsHash) {
-  auto all = dumps("{ a; b }. d :- a. d :- b. :~ d. [2@3]  % price\n:- d, a.  % no\n#show d/0.\n");
+  auto all = dumps("{ a; b; c }. d :- a. d :- b. :~ d. [2@3]  % price\n:- d, c.  % no\n#show d/0.\n");
   EXPECT_THAT(all["objectives"], HasSubstr("2@3 if (a or b)  % price"));
   EXPECT_EQ(all["shown"], "d if (a or b)\n");
   EXPECT_THAT(all["circuit"], HasSubstr(" d = a or b\n"));

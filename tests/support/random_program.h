@@ -42,6 +42,12 @@ struct RandomProgramOptions {
 // negation, recursion and aggregates, constraints of every kind, objectives.
 RandomProgram random_program(std::uint64_t seed, const RandomProgramOptions& options = {});
 
+// The program of this seed, of a second kind: rules in any order of dependency (negative cycles, choices and
+// rules on one atom, choices inside recursion, several choices on one predicate), head-cycle-free disjunction
+// for the most part, conditional heads, recursive aggregates, externals, `#edge`, strong negation, `#show` of
+// terms, constraints and objectives.
+RandomProgram random_cyclic_program(std::uint64_t seed);
+
 struct AnswerSet {
   std::vector<std::string> atoms;  // sorted as strings
   std::vector<std::int64_t> cost;  // highest priority first
