@@ -270,20 +270,28 @@ namespace {
 // The least solution when the outside conditions have these values.
 std::vector<char> least_solution(const RecursiveComponent& members,
                                  const std::function<bool(Formula)>& holds_outside) {
+  // Every rule waits for the members in its body; one that waits for none derives its head.
   std::vector<char> holds(members.size(), 0);
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (std::size_t member = 0; member < members.size(); ++member) {
-      if (holds[member] != 0) continue;
-      for (const RecursiveRule& rule : members[member]) {
-        if (std::all_of(rule.inside.begin(), rule.inside.end(),
-                        [&](int k) { return holds[static_cast<std::size_t>(k)] != 0; }) &&
-            std::all_of(rule.outside.begin(), rule.outside.end(), holds_outside)) {
-          holds[member] = 1;
-          changed = true;
-          break;
-        }
-      }
+  std::vector<std::vector<std::size_t>> waiting_for(members.size());
+  std::vector<std::pair<std::size_t, std::size_t>> rules;  // head, members still missing
+  std::vector<std::size_t> ready;
+  const auto derive = [&](std::size_t member) {
+    if (holds[member] == 0) ready.push_back(member);
+    holds[member] = 1;
+  };
+  for (std::size_t member = 0; member < members.size(); ++member) {
+    for (const RecursiveRule& rule : members[member]) {
+      if (!std::all_of(rule.outside.begin(), rule.outside.end(), holds_outside)) continue;
+      if (rule.inside.empty()) derive(member);
+      for (const int k : rule.inside) waiting_for[static_cast<std::size_t>(k)].push_back(rules.size());
+      rules.emplace_back(member, rule.inside.size());
+    }
+  }
+  while (!ready.empty()) {
+    const std::size_t member = ready.back();
+    ready.pop_back();
+    for (const std::size_t rule : waiting_for[member]) {
+      if (--rules[rule].second == 0) derive(rules[rule].first);
     }
   }
   return holds;

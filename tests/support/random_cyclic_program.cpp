@@ -20,14 +20,14 @@ class Generator {
     count_ = count;
   }
 
-  RandomProgram generate() {
+  RandomProgram generate(bool with_show) {
     const int statements = random_.between(3, 8);
     for (int k = 0; k < statements; ++k) add_statement();
     if (random_.chance(25)) add_externals();
     if (random_.chance(20)) add_edges();
     const int constraints = random_.below(3);
     for (int k = 0; k < constraints; ++k) add_constraint();
-    if (random_.chance(20)) add_shown();
+    if (random_.chance(20) && with_show) add_shown();
     if (random_.chance(25)) {
       const int costs = random_.between(1, 2);
       for (int k = 0; k < costs; ++k) {
@@ -174,8 +174,8 @@ class Generator {
 
 }  // namespace
 
-RandomProgram random_cyclic_program(std::uint64_t seed) {
-  return Generator(seed).generate();
+RandomProgram random_cyclic_program(std::uint64_t seed, bool with_show) {
+  return Generator(seed).generate(with_show);
 }
 
 }  // namespace as2::testing

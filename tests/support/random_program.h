@@ -46,7 +46,7 @@ RandomProgram random_program(std::uint64_t seed, const RandomProgramOptions& opt
 // rules on one atom, choices inside recursion, several choices on one predicate), head-cycle-free disjunction
 // for the most part, conditional heads, recursive aggregates, externals, `#edge`, strong negation, `#show` of
 // terms, constraints and objectives.
-RandomProgram random_cyclic_program(std::uint64_t seed);
+RandomProgram random_cyclic_program(std::uint64_t seed, bool with_show = true);
 
 struct AnswerSet {
   std::vector<std::string> atoms;  // sorted as strings
