@@ -1,4 +1,4 @@
-# Finds what the build needs; a missing optional part is switched off with a line that says so.
+# Finds what the build needs. A part whose dependency is missing is switched off, with a line that says so.
 
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)

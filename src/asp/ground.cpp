@@ -116,8 +116,7 @@ GroundProgram ground_text(const std::string& text, const std::string& name, cons
 std::string save_compiled(const std::vector<std::string>& files, const GroundOptions& options) {
   require_sources(files);
   const Grounded grounded = ground_source(read_program(files), options);
-  build_ground_program(grounded.aspif, kGringoOutput,
-                       grounded.map);  // throws if it cannot be read back
+  build_ground_program(grounded.aspif, kGringoOutput, grounded.map);  // throws if it cannot be read
   return write_compiled(grounded.aspif, grounded.map);
 }
 

@@ -115,9 +115,7 @@ bool Learner::propagate_sum(int index) {
         return false;
       }
     }
-    if (!left)
-      return true;  // no value is left: the position's own clause reports the conflict, and no explanation
-                    // may rest on it
+    if (!left) return true;  // its own clause reports the conflict; no explanation may rest on it
   }
   return true;
 }

@@ -13,8 +13,7 @@ namespace as2::decode {
 namespace {
 
 constexpr std::size_t kFewestNogoods = 8;
-constexpr std::size_t kMostTuples = std::size_t{1}
-                                    << 16;  // at most, in the product of the positions' domains
+constexpr std::size_t kMostTuples = std::size_t{1} << 16;  // of all tuples, allowed or not
 constexpr std::size_t kMostAllowed = 4096;
 
 // The positions' symbols as integers, if they all are.

@@ -172,7 +172,7 @@ TEST(Fuzz, Mutated) {
           mutant[at] = static_cast<char>(random() % 256);
           break;
         default: {
-          // A line moved elsewhere.
+          // Moves a line elsewhere.
           const std::size_t begin = mutant.rfind('\n', at);
           const std::size_t end = mutant.find('\n', at);
           if (begin == std::string::npos || end == std::string::npos || begin == end) break;

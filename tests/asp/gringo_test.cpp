@@ -63,7 +63,7 @@ TEST(Gringo, Dies) {
 }
 
 TEST(Gringo, Hangs) {
-  // Were they waited for, the test would run into its own limit.
+  // If the sleeping processes were waited for, the test would run into its own time limit.
   EXPECT_THAT(error_with_script("sleep 3600 & sleep 3600", 0.3), HasSubstr("stopped after 0.3 s"));
   EXPECT_THAT(error_with_script("exec >&- 2>&-; sleep 3600", 0.3), HasSubstr("stopped after 0.3 s"));
 }

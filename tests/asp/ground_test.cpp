@@ -1,4 +1,5 @@
-// Program text through gringo to GroundProgram: tags resolved, statements located, messages brought home.
+// Program text through gringo to GroundProgram: tags are resolved, statements located, and messages refer to
+// the user's text.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

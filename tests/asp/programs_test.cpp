@@ -244,7 +244,7 @@ TEST(Families, OfThePapersSudoku) {
             729);
 }
 
-// Programs that others wrote: grounded, or refused with a place.
+// Programs that others wrote are grounded, or refused with a place.
 TEST(Examples, AreGroundedOrRefusedWithAPlace) {
   namespace fs = std::filesystem;
   const fs::path folder = "/usr/share/doc/gringo/examples";

@@ -55,7 +55,7 @@ TEST(Symbol, RefusesWhatIsNoTerm) {
   EXPECT_THROW(parse_symbol(std::string(100000, '(')), InputError);
 }
 
-// clingo says of every pair of neighbours in our order whether it agrees.
+// Asks clingo to compare every pair of neighbours in our order.
 TEST(Symbol, OrderIsClingos) {
   const std::string gringo = find_program("gringo");
   if (gringo.empty()) GTEST_SKIP() << "no gringo";

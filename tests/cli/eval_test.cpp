@@ -30,7 +30,7 @@ using Json = nlohmann::json;
 
 const std::string kModels = AS2_SOURCE_DIR "/models/";
 
-// A 4 × 4 model that reads bars, stopped early: it makes mistakes.
+// A 4 × 4 model that reads pictures of bars; its training is stopped early, so it makes mistakes.
 class EvalVerb : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -96,7 +96,7 @@ void expect_row(const Json& row, const Shares& expected, const std::string& name
   }
 }
 
-// All 288 of them.
+// All 288 solved 4 × 4 boards.
 std::vector<Grid> all_small_boards() {
   std::vector<Grid> found;
   Grid grid(16, 0);
@@ -167,7 +167,7 @@ TEST_F(EvalVerb, FiguresOfAListAreWhatTheNetworksSay) {
 
   // Decoded exactly with its clues given, a board with one solution has that solution.
   expect_row(result["given_clues"]["map"], {1, 1, 1}, "given map");
-  // By perception's beliefs the best of all valid boards; equally good ones are anybody's.
+  // The best of all valid boards by perception's beliefs; among equally good ones any may be given.
   const std::vector<Grid> valid = all_small_boards();
   ASSERT_EQ(valid.size(), 288u);
   double surely = 0, perhaps = 0;

@@ -39,7 +39,7 @@ struct Fault {
 
 class Faults : public ::testing::Test {
  protected:
-  // Runs in a folder whose `out` the faults are in.
+  // Runs the command in a folder; the faults strike files below its sub-folder `out`.
   Finished run(const std::string& arguments, const std::string& fault, const std::string& log = "") const {
     setenv("AS2_FAULT_FOLDER", (folder_ / "out").c_str(), 1);
     setenv("AS2_FAULT", fault.c_str(), 1);
@@ -50,7 +50,8 @@ class Faults : public ::testing::Test {
     for (const char* name : {"LD_PRELOAD", "AS2_FAULT_LOG", "AS2_FAULT", "AS2_FAULT_FOLDER"}) unsetenv(name);
     return finished;
   }
-  // Every call that the command makes below `out`, once as a failure and once as a kill.
+  // A fault at every call that the command makes below `out`: once the call fails, once the process is
+  // killed.
   std::vector<Fault> faults_of(const std::string& arguments) {
     const std::string log = folder_ / "calls";
     const Finished finished = run(arguments, "none", log);

@@ -46,7 +46,7 @@ class SolveVerb : public ::testing::Test {
   }
   std::string path(const std::string& name) const { return folder_ / name; }
 
-  // 28 pixels a cell, no lines.
+  // 28 pixels per cell, no lines.
   void render(const std::string& name, const Grid& puzzle, std::uint64_t seed) {
     Random random(seed);
     formats::write_png(path(name),
@@ -112,7 +112,7 @@ TEST_F(SolveVerb, ManyRenderedBoardsGiveOneDocumentEach) {
     EXPECT_TRUE(sudoku::is_solved(answer));
     EXPECT_EQ(board["confidence"].size(), 81u);
     solved += answer == puzzles[k].solution;
-    // Changed are exactly the clues that were read as something else, and only those conflict.
+    // Exactly the clues that were misread are changed, and only those conflict.
     std::size_t differing = 0;
     for (std::size_t cell = 0; cell < 81; ++cell) {
       EXPECT_EQ(read[cell] != 0, puzzles[k].puzzle[cell] != 0);
@@ -169,7 +169,7 @@ TEST_F(SolveVerb, WhatCannotBeSolvedSaysSoInItsPlace) {
   formats::write_png(path("grey.png"), Image(300, 300, 128));
   const std::string whole = read_file(path("good.png"));
   write_file(path("cut.png"), whole.substr(0, whole.size() / 2));
-  // The same digit in three cells of a row that were clear before.
+  // Puts the same digit into three blank cells of a row.
   Grid wrong = board.puzzle;
   for (std::size_t cell = 0, done = 0; cell < 9 && done < 3; ++cell) {
     if (wrong[cell] == 0) continue;

@@ -21,7 +21,8 @@ TEST_F(Faults, ATrainingRun) {
     SCOPED_TRACE(fault.text());
     fill_out({});
     const Finished finished = run(train + " --out out/run", fault.text());
-    EXPECT_EQ(finished.exit_code, fault.kill ? 137 : 4) << finished.err;  // a shell's word for a kill
+    EXPECT_EQ(finished.exit_code, fault.kill ? 137 : 4)
+        << finished.err;  // what a shell reports for a killed process
     for (const auto& [name, bytes] : files_in(folder_ / "out")) {
       EXPECT_TRUE(fault.kill || !is_temporary(name)) << name;
     }

@@ -26,7 +26,7 @@ using ::testing::Not;
 using testing::RunningAs2;
 using Json = nlohmann::json;
 
-// Eight batches an epoch of a few hundredths of a second each.
+// Eight batches per epoch, each of which takes a few hundredths of a second.
 const std::vector<std::string> kSmall = {"train",    "sudoku",
                                          "--preset", "tiny",
                                          "--batch",  "32",
@@ -61,7 +61,7 @@ class TrainVerb : public ::testing::Test {
     for (std::string line; std::getline(lines, line);) records.push_back(Json::parse(line));
     return records;
   }
-  // What does not depend on the machine's speed.
+  // The metrics without those that depend on the machine's speed.
   std::vector<Json> timeless_metrics(const std::string& run) const {
     std::vector<Json> records = metrics(run);
     for (Json& record : records) {
@@ -151,7 +151,7 @@ TEST_F(TrainVerb, AnInterruptedRunGoesOnBitForBit) {
   RunningAs2 training(folder_.str(), small({"--epochs", "24", "--out", "broken", "--json"}),
                       /*terminal=*/false);
   ASSERT_TRUE(training.wait_for("epoch 2 "));
-  usleep(60000);  // into the epoch
+  usleep(60000);  // until some way into the epoch
   training.interrupt();
   const Finished stopped = training.finish();
   ASSERT_EQ(stopped.exit_code, 0) << stopped.err;
@@ -304,7 +304,7 @@ TEST_F(TrainVerb, ARunIsNotReplacedUnasked) {
   EXPECT_EQ(read_file(path("run/model.safetensors")), model);
 }
 
-// The folder is held by a process of the test's own: a training would have to be timed.
+// The test itself locks the folder: with a real training run it would have to hit the right moment.
 TEST_F(TrainVerb, TwoTrainingsDoNotShareAFolder) {
   fs::create_directories(path("run"));
   const int held = open(path("run").c_str(), O_RDONLY | O_DIRECTORY);

@@ -63,7 +63,7 @@ std::string list(const std::vector<AnswerSet>& sets) {
   return text;
 }
 
-// What is wrong with the compiled form of this text: nothing, or a description.
+// Describes what is wrong with the compiled form of this text; empty if nothing is.
 std::string difference(const std::string& text, std::map<std::string, int>* refusals = nullptr) {
   Compiled compiled;
   try {

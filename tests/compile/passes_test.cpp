@@ -1,4 +1,4 @@
-// One test a pass, on its dump: what it finds, and only that.
+// One test per pass, on its dump: it contains what the pass finds, and nothing else.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

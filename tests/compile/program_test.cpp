@@ -159,7 +159,7 @@ TEST(Names, FollowTheVaryingArguments) {
   // An argument that varies in one instance belongs to the symbol in all.
   EXPECT_THAT(names(program_of("{ p(X,V) : V=1..X } = 1 :- X=1..2.")), ElementsAre("p(1,_)", "p(2,_)"));
   EXPECT_THAT(names(program_of("{ only } = 1. { x; y } = 1.")), ElementsAre("{only}", "{x,...}"));
-  // Would-be duplicates.
+  // Positions that would otherwise share a name.
   EXPECT_THAT(names(program_of("d(1,(1;2),1). d(2,3,(3;4)). d(1,7,2). { c(X,Y) : d(I,X,Y) } = 1 :- I=1..2.")),
               ElementsAre("{c(1,1),...}", "{c(3,3),...}"));
 }

@@ -9,7 +9,7 @@ namespace {
 
 using testing::Random;
 
-// An error of the input is an answer; anything else thrown fails the test.
+// An InputError is a valid outcome; any other exception fails the test.
 void compile_or_refuse(const asp::GroundProgram& ground) {
   try {
     const Compiled compiled = compile(ground);

@@ -19,7 +19,7 @@ TEST(Addition, UsesEachIndexAtMostOnceAPass) {
   const Addition addition = generate_addition(digits, 8, 24, 9);
   ASSERT_EQ(addition.size(), 24u);
   ASSERT_EQ(addition.indices.size(), 24u * 8);
-  // 100 digits make 12 tuples of 8 a pass.
+  // 100 digits make 12 tuples of 8 per pass.
   for (int pass = 0; pass < 2; ++pass) {
     const auto begin = addition.indices.begin() + pass * 96;
     EXPECT_EQ(std::set<std::uint32_t>(begin, begin + 96).size(), 96u);

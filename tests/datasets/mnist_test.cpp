@@ -125,7 +125,7 @@ class Find : public testing::Test {
     path_ = std::getenv("PATH");
   }
   void TearDown() override { setenv("PATH", path_.c_str(), 1); }
-  // Nothing but these programs can be found.
+  // Makes these programs the only ones that can be found.
   void only_programs(const TemporaryFolder& folder) { setenv("PATH", folder.str().c_str(), 1); }
 
   static void fill(const TemporaryFolder& folder, const std::string& separator, const std::string& ending) {

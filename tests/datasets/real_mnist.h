@@ -31,6 +31,6 @@ inline const RealMnist& real_mnist() {
 
 }  // namespace as2::test
 
-// Leaves the test, saying why, on a machine that has no MNIST and no way to get it.
+// Skips the test, with the reason, on a machine that has no MNIST and cannot fetch it.
 #define AS2_NEED_MNIST() \
   if (!::as2::test::real_mnist().mnist) GTEST_SKIP() << ::as2::test::real_mnist().why_not

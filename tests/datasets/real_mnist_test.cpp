@@ -10,7 +10,7 @@ TEST(RealMnist, IsTheKnownDataSet) {
   const Mnist& mnist = *test::real_mnist().mnist;
   ASSERT_EQ(mnist.train.size(), 60000u);
   ASSERT_EQ(mnist.test.size(), 10000u);
-  // Counts a class, as published.
+  // The published number of digits in each class.
   const int train[10] = {5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949};
   const int test[10] = {980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009};
   const auto by_train = indices_by_label(mnist.train), by_test = indices_by_label(mnist.test);

@@ -1,4 +1,4 @@
-// Beliefs and assignments as users write them, and what is said to those who write them wrong.
+// Beliefs and assignments as users write them, and the messages for those that are wrong.
 #include "cli/beliefs.h"
 
 #include <gmock/gmock.h>
@@ -83,7 +83,7 @@ TEST(Beliefs, EveryTruncationIsALocatedErrorAndNothingElse) {
     for (const char c : {'\0', '"', '{', '-', '\xff', '9'}) {
       std::string mutated = whole;
       mutated[at] = c;
-      const std::string answer = refusal(mutated);  // anything but another kind of exception
+      const std::string answer = refusal(mutated);  // any answer will do, but no other kind of exception
       EXPECT_TRUE(answer == "accepted" || answer.rfind("b.json:7", 0) == 0) << mutated << "\n" << answer;
     }
   }

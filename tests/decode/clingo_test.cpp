@@ -20,7 +20,7 @@ using decode::DecodeOptions;
 using decode::Decoder;
 using decode::Status;
 
-// The assignment an answer set makes: by the atoms of the positions.
+// The assignment that an answer set stands for, read off the atoms of the positions.
 compile::Assignment project(const compile::ConstraintProgram& program, const testing::AnswerSet& answer) {
   const std::set<std::string> atoms(answer.atoms.begin(), answer.atoms.end());
   compile::Assignment assignment;
@@ -120,7 +120,7 @@ TEST(RandomTexts, SameAnswersAsClingo) {
   EXPECT_GT(compared - refuted, 500);
 }
 
-// Every program that ships, with random beliefs; clingo has the last word.
+// Every program that ships, with random beliefs; clingo judges the answers.
 TEST(ShippedPrograms, DecodedAnswersAreAnswerSets) {
   const std::vector<std::string> names = {
       "addition",     "birds_fly",    "futoshiki",      "graph_colouring", "killer_sudoku",

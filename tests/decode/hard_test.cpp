@@ -17,7 +17,7 @@ compile::ConstraintProgram compiled(const std::string& name) {
   return compile::compile_files({std::string(AS2_SOURCE_DIR) + "/bench/decode/" + name + ".lp"}).program;
 }
 
-// Noise: every symbol between 1 and 1000 parts.
+// Random beliefs: every symbol gets between 1 and 1000 parts.
 decode::Beliefs noise(const compile::ConstraintProgram& program, std::uint64_t seed) {
   Random random(seed);
   const std::size_t stride = static_cast<std::size_t>(program.max_symbols());
@@ -70,7 +70,7 @@ INSTANTIATE_TEST_SUITE_P(Problems, Hard,
                                   (given.param.noisy ? "_noisy" : "_uniform");
                          });
 
-// Where the proof does not end, an answer is given all the same.
+// An answer is given even where the proof does not finish.
 TEST(HardProblems, ABudgetLeavesAnAnswer) {
   for (const char* name : {"steiner", "colouring", "latin_completion", "magic_square"}) {
     SCOPED_TRACE(name);

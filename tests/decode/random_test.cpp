@@ -31,7 +31,7 @@ double weighted(const DecodeOptions& options, double log_probability, const std:
   return score;
 }
 
-// Satisfiable if the groups and pins left in are all that counts.
+// Whether the given groups and pins alone can be satisfied.
 bool satisfiable(compile::ConstraintProgram program, const std::vector<int>& groups,
                  const std::vector<decode::Pin>& pins) {
   std::vector<compile::Group> kept;

@@ -58,7 +58,7 @@ void expect_solved_and_unique(const std::vector<sudoku::Board>& boards) {
     if (!boards[k].solution.empty()) {
       EXPECT_EQ(solution, boards[k].solution);
     }
-    // Unique: the runner-up must have changed a clue, at the price of at least one.
+    // The solution is unique, so the second-best answer must have changed at least one clue and paid for it.
     ASSERT_EQ(decoded[k].models.size(), 2U);
     const double margin = decoded[k].models[0].log_probability - decoded[k].models[1].log_probability;
     EXPECT_GT(margin, 10.0);

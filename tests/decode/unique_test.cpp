@@ -23,7 +23,7 @@ struct Reading {
   int completions = 0;
 };
 
-// The readings of the evidence that some answer has.
+// The readings of the evidence that occur in some answer.
 std::map<std::vector<int>, Reading> readings_of(const std::vector<compile::Assignment>& answers,
                                                 const std::vector<int>& evidence,
                                                 const decode::Beliefs& beliefs, std::size_t stride) {

@@ -37,7 +37,7 @@ TEST(Measure, RightAnswersScoreOneInEveryColumn) {
   }
 }
 
-// One board with a wrong cell, one that is valid but another, one without an answer.
+// One board with a wrong cell, one that is valid but not the right one, and one without an answer.
 TEST(Measure, MistakesCountWhereTheyShould) {
   const Tiny tiny;
   Answers answers = tiny.answers();
@@ -83,7 +83,7 @@ TEST(EvaluateBoards, OnCudaAsOnTheCpu) {
     return evaluate_boards(model, tiny.task, tiny.config, tiny.instances, device, options)["given_clues"];
   };
   const auto cpu = run(torch::kCPU), cuda = run({torch::kCUDA, 0});
-  for (const char* method : {"raw", "refined"}) {  // but for a tie or two
+  for (const char* method : {"raw", "refined"}) {  // up to a tie or two
     EXPECT_NEAR(cpu[method]["cell"].get<double>(), cuda[method]["cell"].get<double>(), 0.02) << method;
   }
   EXPECT_EQ(cuda["map"]["board"], 1.0);

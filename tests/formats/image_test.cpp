@@ -52,7 +52,7 @@ std::string message_of(const std::string& bytes) {
   }
 }
 
-// stb's writers give what we do not write ourselves.
+// stb's writers make the formats that we do not write ourselves.
 void append(void* to, void* data, int size) {
   static_cast<std::string*>(to)->append(static_cast<const char*>(data), static_cast<std::size_t>(size));
 }

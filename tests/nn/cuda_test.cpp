@@ -81,8 +81,8 @@ compile::ConstraintProgram uneven() {
   return program;
 }
 
-// Slots as Sudoku does not have them: padded, wide, of an odd number of cells, as much shared memory as there
-// is without asking; no board at all, and beliefs that do not lie side by side.
+// Slots that Sudoku does not have: padded, wide, over an odd number of cells, using all the shared memory
+// that a kernel gets by default. Also an empty batch, and beliefs that are not contiguous.
 TEST(CudaSoftTp, OtherShapes) {
   if (!torch::cuda::is_available()) GTEST_SKIP() << "no CUDA device";
   torch::manual_seed(5);
@@ -115,7 +115,8 @@ nn::Pools group_pools(const compile::ConstraintProgram& program) {
   return nn::Pools::of(std::int64_t{positions} * program.max_symbols(), lists, kinds);
 }
 
-constexpr std::int64_t kWidths[] = {96, 20, 7, 256};  // 16-byte pieces and not, a warp a row and less
+constexpr std::int64_t kWidths[] = {96, 20, 7,
+                                    256};  // with and without 16-byte pieces; a whole warp per row and less
 
 TEST_P(Cuda, PoolAndSpread) {
   const auto pools = group_pools(program_), on_device = pools.to(torch::kCUDA);

@@ -51,7 +51,8 @@ inline std::int64_t parameters_of(const torch::nn::Module& module) {
   return count;
 }
 
-// The largest difference over entries finite in `a`; infinite when the two are not finite alike.
+// The largest difference over the entries that are finite in `a`; infinite if the two are not finite at the
+// same entries.
 inline double difference(const torch::Tensor& a, const torch::Tensor& b) {
   const auto finite = a.isfinite();
   if (!finite.equal(b.isfinite())) return std::numeric_limits<double>::infinity();

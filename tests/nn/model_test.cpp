@@ -88,7 +88,7 @@ TEST_F(ModelFile, RoundTripGivesTheSameOutputs) {
   }
 }
 
-// The format from its specification, without our reader.
+// Reads the file by the format's specification, without our reader.
 TEST_F(ModelFile, IsPlainSafetensors) {
   const auto program = sudoku(2);
   const Model model(tiny(ReasonerKind::kSoftTp), program);

@@ -15,7 +15,7 @@ TEST(Perception, ShapesAndParameterCount) {
   const auto out = net->forward(torch::rand({5, 28, 28}));
   EXPECT_EQ(out.embedding.sizes(), (std::vector<std::int64_t>{5, 256}));
   EXPECT_EQ(out.logits.sizes(), (std::vector<std::int64_t>{5, 9}));
-  // 3×3 kernels, a scale and shift a channel, 128·3·3 → 256 → 9.
+  // 3×3 kernels, one scale and shift per channel, 128·3·3 → 256 → 9.
   const int kernels = 9 * (1 * 32 + 32 * 64 + 64 * 128), norms = 2 * (32 + 64 + 128);
   EXPECT_EQ(parameters_of(*net), kernels + norms + (1152 * 256 + 256) + (256 * 9 + 9));
 

@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr double kTolerance = 1e-3;  // of 1, or of the number where it is larger
+constexpr double kTolerance = 1e-3;  // relative to the number, or to 1 if that is larger
 constexpr int kPasses = 6;           // rounding grows with the passes of a board not yet solved
 
 const std::filesystem::path kGolden = std::filesystem::path(AS2_SOURCE_DIR) / "tests/nn/shipped.json";

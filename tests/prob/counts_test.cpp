@@ -114,7 +114,7 @@ TEST(Counts, RoadsThatConnectTwoCorners) {
 }
 
 TEST(Sizes, PartialSumsAreShared) {
-  // k digits have 9·k + 1 sums; ten edges into each, and nothing exponential.
+  // k digits have 9·k + 1 sums with ten edges into each, so nothing grows exponentially.
   const Circuit circuit = compile_circuit(shipped("addition", "n", "8"));
   EXPECT_EQ(count_answers(circuit), "100000000");
   EXPECT_LT(circuit.children.size(), 20000U);

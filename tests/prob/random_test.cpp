@@ -199,7 +199,7 @@ class Checked {
     }
   }
 
-  // The best answers bound the truth, and all of them are the truth.
+  // The best answers bound the true probability; all answers together give it exactly.
   void check_best(int most) const {
     const Approximation found = sum_best(program_, beliefs_, believed_, observations_, most);
     const std::size_t weighty = static_cast<std::size_t>(std::count_if(

@@ -159,7 +159,7 @@ TEST_P(Operator, GivesTheLikelihoodOfADerivedAtom) {
       beliefs);
 }
 
-// Positions nobody has beliefs about weigh 1, observed symbols are all that is left of theirs.
+// Positions without beliefs weigh 1; of an observed position only the observed symbol keeps its weight.
 TEST_P(Operator, WeighsWhatIsBelievedAndKeepsWhatIsObserved) {
   const ConstraintProgram program =
       compile::compile_files({std::string(AS2_SOURCE_DIR) + "/programs/addition.lp"}).program;

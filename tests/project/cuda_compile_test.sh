@@ -14,7 +14,7 @@ mkdir -p "$objects"
 failures=0
 cd "$source"
 
-# Nothing that an object may depend on has changed since it was made.
+# True if nothing that the object may depend on has changed since it was compiled.
 fresh() { [ -e "$1" ] && [ -z "$(find src include "$0" -newer "$1" -type f -print -quit)" ]; }
 
 count=0

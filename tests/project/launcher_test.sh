@@ -75,7 +75,7 @@ echo 0 >"$work/uid"
 : >"$work/installed"
 launch() { PATH=$work/bin "$work/project/as2" "$@"; }
 
-# The first use installs what is missing, says what, configures, builds, runs; only the program speaks on stdout.
+# The first use installs what is missing, says so, configures, builds and runs; only the program writes to stdout.
 new_project "$1"
 echo cmake >"$work/installed"
 out=$(launch check p.lp 2>"$work/err") || fail "first use: exit $?"
@@ -88,7 +88,7 @@ expect_log 'cmake --preset release in .*/project$' "first use"
 expect_log 'cmake --build .*as2-programs' "first use"
 ! grep -q 'configure chatter' "$work/err" || fail "configuring is not quiet without a terminal"
 
-# Nothing changed: nothing is done. Another folder and a symbolic link: the same.
+# If nothing changed, nothing is done; also from another folder and through a symbolic link.
 : >"$log"
 launch a >/dev/null
 ln -s "$work/project/as2" "$work/link"
@@ -112,7 +112,7 @@ if launch a >/dev/null 2>&1; then fail "a broken build is forgotten"; fi
 rm "$work/broken"
 launch a >/dev/null 2>&1 || fail "a mended build fails"
 
-# Exit status of the program; arguments with spaces.
+# The program's exit status is passed on, and so are arguments with spaces.
 printf '#!/bin/sh\nfor a; do echo "[$a]"; done\nexit 7\n' >"$work/project/build/release/bin/as2"
 status=0
 out=$(launch 'x y' z) || status=$?
@@ -146,12 +146,12 @@ kill -9 "$killed"
 wait "$killed" 2>/dev/null || true
 launch a >/dev/null 2>&1 &
 waiting=$!
-sleep 0.5  # enough to go wrong; on a busy machine the fault is missed, never invented
+sleep 0.5  # time enough for a second build to start; on a busy machine the test may miss a fault, never invent one
 rm "$work/slow"
 wait "$waiting" || fail "after a killed launcher: exit $?"
 expect_no_log 'two builds at once' "after a killed launcher"
 
-# Not root: sudo. No sudo: stops with the list.
+# Without root rights sudo is used; without sudo the launcher stops and lists the packages.
 new_project "$1"
 echo 1000 >"$work/uid"
 launch a >/dev/null 2>&1 || fail "with sudo: exit $?"
@@ -162,7 +162,7 @@ rm "$work/bin/sudo"
 if launch a >/dev/null 2>"$work/err"; then fail "went on without sudo"; fi
 grep -q 'no sudo.*libtorch-dev' "$work/err" || fail "without sudo: $(cat "$work/err")"
 
-# Another distribution: the list, and nothing else; a folder configured by hand is used.
+# On another distribution it only prints the list; a build folder configured by hand is used.
 new_project "$1"
 rm "$work/bin/apt-get"
 if launch a >/dev/null 2>"$work/err"; then fail "went on without apt"; fi

@@ -12,7 +12,7 @@ fail() {
   failures=$((failures + 1))
 }
 
-# What a layer may use beside itself and as2_base.
+# The layers that a layer may use besides itself and as2_base.
 below() {
   case $1 in
     asp) ;;

@@ -25,7 +25,7 @@ picture=$source/examples/board.png
 small="sudoku --preset tiny --epochs 1 --batch 16 --set data.train=32 --set data.validation=8
   --set train.stop_at=2 --set model.reasoner.width=16 --set model.reasoner.passes=2 --device cpu --quiet"
 
-# promised CODE COMMAND…: the exit code, and for 4 a message; no crash of any kind.
+# promised CODE COMMAND…: expects this exit code, with a message if it is 4, and no crash of any kind.
 promised() {
   expected=$1
   shift
@@ -57,13 +57,13 @@ if [ -x "$tensors" ]; then
   full "$as2" train $small --out run --json
 fi
 
-# --- A full disk: files. /dev/full stays what it is.
+# --- A full disk: files. /dev/full itself must not be replaced.
 promised 4 "$as2" check p.lp --save /dev/full >/dev/null
 promised 4 "$as2" data sudoku --count 2 --box 2 --clues 6 --out /dev/full
 [ ! -x "$tensors" ] || promised 4 "$as2" solve "$picture" --out /dev/full >/dev/null
 [ -c /dev/full ] || fail "/dev/full was replaced"
 
-# --- What is no regular file is written through; a link keeps pointing.
+# --- Pipes and devices are written to, not replaced; a link stays a link.
 "$as2" data sudoku --count 2 --box 2 --clues 6 --quiet >expected
 "$as2" data sudoku --count 2 --box 2 --clues 6 --quiet --out /dev/stdout >got
 cmp expected got || fail "--out /dev/stdout"
@@ -122,7 +122,7 @@ if ! grep -q 'AS2_SANITIZE:BOOL=ON' "$2/CMakeCache.txt"; then
     little $kib "$as2" data sudoku --count 20000 --box 2 --clues 6-10
   done
   if [ -x "$tensors" ]; then
-    # Below what loading LibTorch takes nothing is tried: it would not end.
+    # With less memory than LibTorch needs to load, nothing is tried: loading might never end.
     for kib in 100000 600000 4000000; do
       little $kib "$as2" tp p.lp --beliefs b.json
       little $kib "$as2" solve "$picture"

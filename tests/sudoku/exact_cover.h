@@ -1,5 +1,5 @@
-// An independent judge of Sudoku puzzles: Knuth's Algorithm X with dancing links on the exact-cover form
-// (each cell one digit, each digit once a row, column and box). Shares nothing with src/sudoku.
+// An independent judge of Sudoku puzzles: Knuth's Algorithm X with dancing links on the exact-cover form (one
+// digit in each cell; each digit once in every row, column and box). Shares nothing with src/sudoku.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// clingo as an oracle: one process a program, `--opt-mode=enum` so that every answer set comes with its cost.
+// clingo as an oracle: one process per program, `--opt-mode=enum` so that every answer set comes with its
+// cost.
 #include <unistd.h>
 
 #include <algorithm>

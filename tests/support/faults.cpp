@@ -1,8 +1,8 @@
 // Preloaded into a program, makes its disk fail: the nth write, fsync or rename below a folder.
 //   AS2_FAULT_FOLDER   the folder; files elsewhere, pipes and terminals are left alone
-//   AS2_FAULT          CALL:N:HOW, say rename:2:fail; CALL is write, fsync or rename, HOW is fail (the disk
-//   is
-//                      full) or kill (the process dies before the call; half of a write's bytes have arrived)
+//   AS2_FAULT          CALL:N:HOW, for example rename:2:fail. CALL is write, fsync or rename. HOW is fail
+//                      (the disk is full) or kill (the process dies before the call; of a write, half the
+//                      bytes have arrived).
 //   AS2_FAULT_LOG      a file that gets one line per call, to count them
 #include <dlfcn.h>
 #include <fcntl.h>

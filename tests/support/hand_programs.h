@@ -20,7 +20,7 @@ compile::ConstraintProgram sudoku(int box);
 // `addends` digits 0..base−1 and, as last position, the guard `total`: Σ digits = total.
 compile::ConstraintProgram addition(int addends, int base = 10);
 // Boolean edges of a directed graph (every ordered pair of `vertices` numbered vertices except into 0); every
-// vertex must be reached from 0: a recursive component, one derived constraint a vertex.
+// vertex must be reached from 0: a recursive component, one derived constraint per vertex.
 compile::ConstraintProgram reachability(int vertices);
 
 struct RandomConstraintOptions {

@@ -68,7 +68,7 @@ class Generator {
     while (count > 1 && combinations() > room()) --count;
     assignments_ *= combinations();
     if (random_.chance(20)) {
-      // Irregular domains, one statement a position.
+      // Irregular domains, one statement per position.
       for (int i = 1; i <= count; ++i) {
         std::string elements;
         for (int v = low; v < low + size; ++v) {

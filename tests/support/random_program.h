@@ -28,7 +28,7 @@ class Random {
 
 struct RandomProgram {
   std::vector<std::string> statements;
-  std::string text() const;  // one statement a line
+  std::string text() const;  // one statement per line
 };
 
 struct RandomProgramOptions {
@@ -60,7 +60,7 @@ bool have_clingo();
 // All answer sets, sorted, costs ignored in the search; throws if clingo refuses the text.
 std::vector<AnswerSet> answer_sets(const std::string& text);
 
-// Drops statements while `fails` stays true: what is left shows the failure with nothing to spare.
+// Drops statements as long as `fails` stays true; what is left is a minimal program that fails.
 RandomProgram shrink(RandomProgram program, const std::function<bool(const RandomProgram&)>& fails);
 
 }  // namespace as2::testing

@@ -64,7 +64,7 @@ class RunningAs2 {
   }
   pid_t pid() const { return pid_; }
   void interrupt() const { kill(pid_, SIGINT); }
-  // The key, on the terminal.
+  // Types Ctrl-C on the terminal.
   void press_control_c() const {
     const char key = 3;
     if (write(from_, &key, 1) != 1) interrupt();

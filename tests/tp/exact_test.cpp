@@ -51,7 +51,8 @@ Expected expected(const compile::ConstraintProgram& program, const std::vector<d
   return result;
 }
 
-// Relative to the wanted value; near 0, where 1 − factor cancels, to a few last digits of 1.
+// The tolerance is relative to the wanted value; near 0, where 1 − factor cancels, it is a few last digits of
+// 1.
 void expect_near_relative(double value, double wanted, double tolerance) {
   EXPECT_NEAR(value, wanted, tolerance * std::max(0.05, std::abs(wanted)));
 }

@@ -105,7 +105,7 @@ TEST(Precision, LowerOnesAreComputedInFloat32) {
   }
 }
 
-// 12,288 squares a board: one running sum of them would be off by a hundred-thousandth.
+// 12,288 squares per board: a single running sum of them would be off by a relative 1e-5.
 TEST(Precision, ManyTermsAddUpInFloat32) {
   const SoftTp soft(sudoku(4), Kernel::kFused);
   torch::manual_seed(4);

@@ -39,7 +39,8 @@ TEST_F(TpVerb, UniformBeliefsGiveThePapersResidualAndItsGradient) {
     EXPECT_EQ(answer["image"][family]["cell(1,2,_)"]["2"].get<double>(), 0.25);
     EXPECT_EQ(answer["residual"][family]["cell(2,1,_)"]["1"].get<double>(), 0.25);
   }
-  // Each p stands in two slots (a row's, a column's): there twice (p·q)², with q = the other's belief.
+  // Each p is in two slots (its row's and its column's), and each slot adds (p·q)² twice, where q is the
+  // belief in the slot's other member.
   EXPECT_NEAR(answer["gradient"]["cell(1,1,_)"]["1"].get<double>(), 2 * 2 * 2 * 0.5 * 0.25, 1e-15);
   EXPECT_FALSE(answer.contains("refined"));
   const auto mean = nlohmann::json::parse(as2("--json --beliefs uniform.json").out);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kBoards = 24;
 
-// Solved 4 × 4 boards with about half of the cells as evidence; a picture is 28 × 28 times ten times its
+// Solved 4 × 4 boards with about half of the cells as evidence; every pixel of a picture is ten times its
 // class.
 struct Fixture {
   Instances instances;

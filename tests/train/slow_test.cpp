@@ -1,5 +1,5 @@
 // Whole runs on MNIST: what the presets for the CPU reach in their own number of steps. How long that takes
-// is printed and not tested: it is the machine's.
+// depends on the machine, so it is printed and not tested.
 #include <gtest/gtest.h>
 
 #include <filesystem>

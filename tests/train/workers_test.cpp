@@ -47,7 +47,7 @@ std::vector<json> records(const fs::path& folder) {
   return records;
 }
 
-// To float32 summation order.
+// The losses agree up to the order of float32 sums.
 void expect_same_losses(const fs::path& folder, const fs::path& reference) {
   const std::vector<json> ours = records(folder), theirs = records(reference);
   ASSERT_EQ(ours.size(), theirs.size());
@@ -139,7 +139,7 @@ TEST(Workers, AgreeOnTheEnd) {
     Folder folder;
     const auto codes = run_ranks(2, [&](const Launch& launch) {
       torch::set_num_threads(1);
-      if (launch.rank == 1) sleep(1);  // its clock is late
+      if (launch.rank == 1) sleep(1);  // starts its clock late
       TinyRun run(with(kShort, {"train.epochs=1000", end}), folder.path(), {}, launch);
       const TrainResult result = run.trainer->run();
       write_file(folder.path() / std::to_string(launch.rank), std::to_string(result.steps));

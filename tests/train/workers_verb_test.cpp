@@ -46,7 +46,7 @@ class WorkersVerb : public ::testing::Test {
   test::TemporaryFolder folder_;
 };
 
-// In the order they were started.
+// The process's children in the order they were started.
 std::vector<pid_t> children_of(pid_t parent) {
   const std::string id = std::to_string(parent);
   std::ifstream list("/proc/" + id + "/task/" + id + "/children");

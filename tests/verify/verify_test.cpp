@@ -142,7 +142,7 @@ TEST_F(Verify, BoundsOfAChoiceAreItsOwn) {
   EXPECT_THAT(lines(ask(text, {"in(1)", "in(2)", "in(3)", "in(4)"}, {})), ElementsAre(1, 2));
 }
 
-// As facts, `p` would be true here; as constraints it has no support.
+// Were the chosen atoms given as facts, `p` would be true; demanded by constraints, it has no support.
 TEST_F(Verify, WhatNothingSupportsIsNotValid) {
   const std::string text = "{ q }.\n{ p } :- q.\n";
   EXPECT_EQ(ask(text, {"p", "q"}, {}).valid, true);
@@ -251,7 +251,7 @@ TEST_F(Verify, AgreesWithEnumeration) {
     std::vector<ChosenAtoms> assignments;
     std::vector<bool> expected;
     for (int k = 0; k < 40; ++k) {
-      // An answer set, often with one atom flipped.
+      // Takes an answer set and often flips one atom.
       const auto& set = random.pick(sets);
       const int flipped = random.chance(60) ? random.below(static_cast<int>(atoms.size())) : -1;
       ChosenAtoms assignment;
