@@ -52,7 +52,7 @@ std::string joined(const std::set<std::string>& words) {
   return text;
 }
 
-// One row of a board: `cell(position)` gives two columns of text, colours apart.
+// One row of a board: `cell(position)` gives text two columns wide, not counting colour codes.
 template <class Cell>
 std::string row_text(int row, int side, const Cell& cell) {
   const int box = static_cast<int>(std::lround(std::sqrt(side)));

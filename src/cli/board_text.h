@@ -1,4 +1,4 @@
-// Solved boards as text: for people, and the JSON document of an image.
+// Solved boards as text for people, and as an image's JSON document.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,11 +10,11 @@ namespace as2::cli {
 
 struct BoardTextOptions {
   double threshold = 0.9;  // readings less sure than this are listed
-  bool explain = false;    // also the groups that the reading breaks
+  bool explain = false;    // also lists the groups that the reading breaks
   bool colour = false;
 };
 
-// Colours are for a terminal whose user has not set NO_COLOR.
+// Whether to use colours: on a terminal, unless the user has set NO_COLOR.
 bool colour_wanted();
 
 // The reading and the answer side by side, then what was unsure, what the rules corrected, and whether the

@@ -43,13 +43,13 @@ struct Arguments {
   bool json = false;
 };
 
-// What is asked, read once for all documents.
+// The user's questions, read once for all documents.
 struct Questions {
   std::vector<Observation> queries;
-  std::vector<std::pair<std::string, Observable>> atoms;  // of the distributions
+  std::vector<std::pair<std::string, Observable>> atoms;  // the atoms of all --distribution patterns
 };
 
-// A setting without effect is refused.
+// Refuses options that would have no effect.
 void check_usage(const Arguments& arguments) {
   const bool approximate = !arguments.approx.empty();
   const bool draws = arguments.sample > 0 || arguments.approx == "sample";
@@ -70,7 +70,7 @@ void refuse_hidden(const Arguments& arguments, const std::vector<std::string>& u
   names.insert(ground.facts.begin(), ground.facts.end());
   for (const std::string& atom : unknown) {
     if (names.count(atom) == 0) continue;
-    throw InputError("'" + atom + "' is hidden by #show, so its probability is not to be had",
+    throw InputError("'" + atom + "' is hidden by #show, so its probability cannot be computed",
                      {"show it, or leave #show out"});
   }
 }
@@ -92,7 +92,7 @@ Questions read_questions(const Arguments& arguments, const ConstraintProgram& pr
     const auto matching = prob::matching_atoms(program, pattern);
     if (matching.empty()) {
       throw InputError("no atom of the program matches '" + pattern + "'",
-                       {"`_` stands for any argument: total(_); atoms that #show hides are not to be had"});
+                       {"`_` stands for any argument: total(_); atoms hidden by #show are not found"});
     }
     questions.atoms.insert(questions.atoms.end(), matching.begin(), matching.end());
   }
@@ -119,7 +119,7 @@ Json marginals_json(const ConstraintProgram& program, const Probability& probabi
   return object;
 }
 
-// A number where every reader of JSON gets it right, else a string of digits.
+// A JSON number where every reader of JSON represents it exactly, otherwise a string of digits.
 Json count_json(const std::string& digits) {
   if (digits.size() < 16) return std::stoll(digits);
   return digits;
@@ -194,7 +194,8 @@ Json exact_answer(const Arguments& arguments, const ConstraintProgram& program, 
 
 Json approximate_answer(const Arguments& arguments, const ConstraintProgram& program,
                         const Questions& questions, const BeliefsEntry& entry) {
-  // Everything asked is a query: the user's own, then the atoms of distributions, then every symbol.
+  // Everything is computed as one list of queries: the user's own, then the distributions' atoms, then every
+  // symbol.
   std::vector<Observation> queries = questions.queries;
   for (const auto& [atom, observable] : questions.atoms) queries.push_back({observable});
   std::vector<std::size_t> row_begin;
@@ -281,7 +282,7 @@ void print_answer(const Json& json, std::ostream& out) {
   }
 }
 
-// Without a file nobody has beliefs about anything: every answer set weighs 1.
+// Without a file there are no beliefs, and every answer set weighs 1.
 std::vector<BeliefsEntry> read_entries(const Arguments& arguments, const ConstraintProgram& program) {
   if (!arguments.beliefs.empty()) return read_beliefs(arguments.beliefs, program);
   BeliefsEntry entry;

@@ -34,7 +34,7 @@ torch::Tensor read_picture(const fs::path& path) {
 PictureFolder read_picture_folder(const std::string& path) {
   PictureFolder folder;
   if (!fs::is_directory(path))
-    throw InputError({path}, "no such folder", {"it holds one sub-folder of pictures a symbol"});
+    throw InputError({path}, "no such folder", {"it should hold one sub-folder of pictures per symbol"});
   std::vector<torch::Tensor> pixels[3];
   std::vector<std::int64_t> classes[3];
   for (const fs::path& sub : sorted_entries(path)) {
@@ -47,12 +47,12 @@ PictureFolder read_picture_folder(const std::string& path) {
     }
     if (number < 10) {
       throw InputError({sub.string()}, "has " + std::to_string(number) + " pictures, expected at least 10",
-                       {"eight of ten are trained on, one is for validation, one for the test"});
+                       {"of every ten, eight are for training, one for validation and one for the test"});
     }
     folder.names.push_back(sub.filename().string());
   }
   if (folder.names.empty())
-    throw InputError({path}, "has no sub-folder", {"it holds one sub-folder of pictures a symbol"});
+    throw InputError({path}, "has no sub-folder", {"it should hold one sub-folder of pictures per symbol"});
   for (int part = 0; part < 3; ++part) {
     folder.pixels[part] = torch::stack(pixels[part]);
     folder.classes[part] = torch::tensor(classes[part]);
