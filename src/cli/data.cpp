@@ -218,7 +218,9 @@ Action declare_render(CLI::App& command) {
   options->mnist.declare(command);
   command.add_option("boards", options->boards, "List of boards, one per line, plain or gzipped")->required();
   declare_split(command, options->split);
-  command.add_option("--seed", options->seed, "Which digit goes where")->check(kSeeds)->capture_default_str();
+  command.add_option("--seed", options->seed, "Seed that decides which digit image each clue gets")
+      ->check(kSeeds)
+      ->capture_default_str();
   command.add_option("--out", options->out, "Folder for board-00000.png, … and labels.jsonl")->required();
   command.footer(
       "A 9x9 board is 252x252 gray pixels: one 28x28 MNIST digit per clue, blank cells black, no lines.\n"

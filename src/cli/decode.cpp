@@ -276,7 +276,7 @@ void refuse_idle_settings(const Arguments& arguments) {
   if (greedy) throw UsageError("--unique goes with --method map");
   if (arguments.models > 1) throw UsageError("--unique gives one answer, not --models");
   if (arguments.objective_first || !arguments.objective_weights.empty()) {
-    throw UsageError("--unique: the objectives have no say in which reading has one completion");
+    throw UsageError("--objective-first and --objective-weight have no effect with --unique");
   }
 }
 
@@ -364,8 +364,9 @@ Action declare_decode(CLI::App& command) {
       ->check(CLI::Range(1, 1000000000))
       ->capture_default_str()
       ->needs(unique);
-  command.add_flag("--explain", arguments->explain,
-                   "What the decoder changed, what the reading broke, what conflicts");
+  command.add_flag(
+      "--explain", arguments->explain,
+      "Also says what the decoder changed, which constraints the reading broke, and what conflicts");
   command
       .add_option("--objective-weight", arguments->objective_weights,
                   "Weight of an objective's cost against log p; 1 by default")
@@ -373,7 +374,7 @@ Action declare_decode(CLI::App& command) {
       ->expected(1)
       ->take_all();
   command.add_flag("--objective-first", arguments->objective_first,
-                   "The objectives first, log p breaks ties");
+                   "Decides by the objectives first; log p only breaks ties");
   command
       .add_option("--node-budget", arguments->node_budget,
                   "map: stop after this many nodes per document; 0: never")

@@ -334,7 +334,7 @@ Action declare_demo(CLI::App& command) {
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   command.add_flag("--full", arguments->full, "Measure on 1,000 boards");
-  command.add_option("--out", arguments->out, "Picture of the boards shown")
+  command.add_option("--out", arguments->out, "File for the picture of the boards shown")
       ->capture_default_str()
       ->type_name("PNG");
   command.add_option("--model", arguments->model,

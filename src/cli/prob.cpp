@@ -355,7 +355,7 @@ Action declare_prob(CLI::App& command) {
   command.add_option("--sample", arguments->sample, "Draws this many answer sets by their probability")
       ->check(CLI::PositiveNumber)
       ->type_name("N");
-  command.add_option("--seed", arguments->seed, "Of what is drawn; 1 by default")->type_name("S");
+  command.add_option("--seed", arguments->seed, "Seed of the draws; 1 by default")->type_name("S");
   command
       .add_option(
           "--approx", arguments->approx,

@@ -205,7 +205,7 @@ Action declare_solve(CLI::App& command) {
       ->check(CLI::Range(2, 3))
       ->capture_default_str();
   command.add_option("--debug-dir", arguments->debug_dir,
-                     "Writes what was seen in each picture there: ink, grid, cells");
+                     "Folder for pictures of what was seen in each image: ink, grid, cells");
   command.add_flag("--verbose", arguments->verbose, "Boards per second, and what each step takes");
   command.footer(
       "Reads straight pictures cropped to one board with drawn lines, 200 to 4,000 pixels a side, dark "

@@ -350,7 +350,7 @@ Action declare_train(CLI::App& command) {
   command.add_option("--preset", a->preset, "a preset of the task, or a TOML file; default: the task's own");
   command.add_option("--set", a->settings, "any setting, as in --set train.rate=1e-3")
       ->allow_extra_args(false);
-  command.add_option("--seed", a->seed, "of weights and data order; default: 0");
+  command.add_option("--seed", a->seed, "seed of the weights and of the data order; default: 0");
   command.add_option("--seeds", a->seeds, "several runs, 0..2 or 0,3,7: mean and deviation of their scores")
       ->excludes("--seed");
   command.add_option("--device", a->device, "auto, cpu, cuda or cuda:N")->capture_default_str();
