@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""The networks once more in plain PyTorch: a reading example for our weights, and the yardstick for speed.
+"""The same networks in plain PyTorch: an example of how to read our weights, and the yardstick for speed.
 
   torch_twin.py parity MODEL.safetensors CASE.safetensors [--tolerance 1e-3]
       runs MODEL (with its card MODEL.json beside it) on CASE's `beliefs` [batch, positions, symbols] and
       `evidence` [batch, positions] and compares with its `logits` [passes, batch, positions, symbols];
       `images` [n, 28, 28] with `image_logits` [n, symbols] where CASE has them
   torch_twin.py time {best,paper} [--batch 256] [--passes 12] [--width 96] [--device cuda] [--compile]
-      training steps a second on 9x9 Sudoku: forward, loss on every pass, backward, clipping, AdamW
+      training steps per second on 9x9 Sudoku: forward, loss on every pass, backward, clipping, AdamW
 
 Prints one JSON document. The modules carry the parameter names of our files, so loading is load_state_dict.
 """

@@ -144,7 +144,7 @@ class Reader {
   std::size_t used_ = 0;
 };
 
-// What a reader of single fields would let through.
+// Checks that reading the fields one by one does not make.
 void check(const PerceptionOptions& o, const Section& at) {
   at.above_zero("width", o.width);
   at.below_one("dropout", o.dropout);

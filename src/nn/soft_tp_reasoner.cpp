@@ -3,7 +3,7 @@
 //
 //   x ← norm(x + embed(p, evidence, per family q and log q))     q = leave-one-out term of soft T_P at p
 //   x ← x + attention over positions, per symbol                 bias per head and family: "shares a group"
-//         + mean and maximum along groups, a matrix a family
+//         + mean and maximum along groups, one matrix per family
 //   x ← x + ff(norm(x), its mean and maximum over symbols)
 //   p ← softmax(read(x) + γ·log evidence)
 //
@@ -27,7 +27,7 @@ namespace {
 
 constexpr double kSmallestEvidence = 1e-6;
 constexpr double kSmallestFactor = 1e-3;
-constexpr double kFarBelow = -1e4;  // stands for −inf where a whole row may be masked
+constexpr double kFarBelow = -1e4;  // used instead of −inf where a whole row may be masked
 constexpr std::int64_t kEvidenceFeatures = 3;
 constexpr std::int64_t kAligned = 8;  // features are padded to a multiple: tensor cores want it
 
@@ -122,7 +122,7 @@ SoftTpReasoner::SoftTpReasoner(const SoftTpReasonerOptions& options,
   if (options.mixing != Mixing::kPooling) {
     qkv_ = register_module("qkv", Linear(c, 3 * c));
     attention_out_ = register_module("attention_out", Linear(c, c));
-    // Heads start out turned to one family each.
+    // Each head starts out attending to one family.
     auto bias = torch::zeros({options.heads, families});
     for (int h = 0; h < options.heads && families > 0; ++h) bias[h][h % families] = 2.0;
     relation_bias_ = register_parameter("relation_bias", bias);

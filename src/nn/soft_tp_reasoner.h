@@ -53,8 +53,8 @@ class SoftTpReasoner : public Reasoner {
 
   SoftTpReasonerOptions options_;
   Structure structure_;
-  Pools along_groups_;  // a pool a group and symbol, by family
-  Pools over_symbols_;  // a pool a position
+  Pools along_groups_;  // one pool per group and symbol, by family
+  Pools over_symbols_;  // one pool per position
   std::shared_ptr<const tp::SoftTp> soft_tp_;
 
   torch::nn::Linear embed_{nullptr}, qkv_{nullptr}, attention_out_{nullptr};

@@ -1,4 +1,4 @@
-// A circuit under other operations: its greatest term, its number of terms, and terms drawn by their weight.
+// A circuit evaluated with other operations: its greatest term, its number of terms, and weighted draws.
 #include <algorithm>
 #include <cmath>
 #include <limits>

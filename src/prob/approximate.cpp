@@ -23,7 +23,7 @@ double log_weight(const decode::Beliefs& weights, std::size_t stride, const Assi
   return sum;
 }
 
-// Beliefs in which a position nobody has beliefs about weighs 1.
+// The beliefs, with weight 1 for positions that have none.
 decode::Beliefs weights_of(const ConstraintProgram& program, decode::Beliefs beliefs,
                            const std::vector<char>& believed) {
   const std::size_t stride = static_cast<std::size_t>(program.max_symbols());

@@ -38,7 +38,7 @@ using compile::ConstraintProgram;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t kFirstRound = 4000;  // decisions
-constexpr std::int64_t kGrowth = 8;         // of a round's decisions
+constexpr std::int64_t kGrowth = 8;         // factor by which a round's decisions grow
 constexpr std::int64_t kLookEvery = 256;    // decisions between looks at the clock
 constexpr std::int64_t kBytesPerPart = 64;  // a remembered part
 
@@ -246,12 +246,12 @@ std::vector<Order> orders_of(const decode::Problem& problem) {
 Circuit compile_circuit(const ConstraintProgram& program, const std::vector<int>& observed,
                         const Budget& budget) {
   ConstraintProgram source = program;
-  source.objectives.clear();  // costs are no part of what holds
+  source.objectives.clear();  // costs do not decide what holds
   Circuit shape;
   shape.positions = static_cast<int>(source.positions.size());
   shape.symbols = source.max_symbols();
   for (const int node : observed) {
-    AS2_REQUIRE(node >= 0 && node < static_cast<int>(source.nodes.size()), "an observed node is none");
+    AS2_REQUIRE(node >= 0 && node < static_cast<int>(source.nodes.size()), "an observed node does not exist");
     if (!std::holds_alternative<compile::SetLiteral>(source.nodes[node].content))
       shape.observed.push_back(node);
   }

@@ -29,7 +29,7 @@ class Pass {
       : circuit_(circuit), inputs_(static_cast<std::size_t>(circuit.inputs())), batch_(batch.size()) {
     value_.resize((inputs_ + static_cast<std::size_t>(circuit.nodes())) * batch_, kNothing);
     for (std::size_t b = 0; b < batch_; ++b) {
-      AS2_REQUIRE(batch[b].size() == inputs_, "a weight per input");
+      AS2_REQUIRE(batch[b].size() == inputs_, "one weight per input");
       for (std::size_t i = 0; i < inputs_; ++i) value_[i * batch_ + b] = std::log(batch[b][i]);
     }
   }
@@ -123,7 +123,7 @@ Weights weights_of(const Circuit& circuit, const compile::ConstraintProgram& pro
                    const decode::Beliefs& beliefs, const std::vector<char>& believed) {
   AS2_REQUIRE(beliefs.size() == static_cast<std::size_t>(circuit.positions * circuit.symbols),
               "beliefs must be [positions, max_symbols]");
-  AS2_REQUIRE(believed.empty() || believed.size() == program.positions.size(), "a flag per position");
+  AS2_REQUIRE(believed.empty() || believed.size() == program.positions.size(), "one flag per position");
   Weights weights(static_cast<std::size_t>(circuit.inputs()), 1.0);
   for (int i = 0; i < circuit.positions; ++i) {
     if (believed.empty() ? program.positions[i].guess : !believed[i]) continue;

@@ -12,7 +12,7 @@ namespace {
 constexpr double kFloor = 1e-30;
 
 torch::Tensor believed_mask(const compile::ConstraintProgram& program, const std::vector<char>& believed) {
-  AS2_REQUIRE(believed.empty() || believed.size() == program.positions.size(), "a flag per position");
+  AS2_REQUIRE(believed.empty() || believed.size() == program.positions.size(), "one flag per position");
   torch::Tensor mask = torch::ones({static_cast<std::int64_t>(program.positions.size()), 1}, torch::kBool);
   for (std::size_t i = 0; i < program.positions.size(); ++i) {
     const bool flag = believed.empty() ? !program.positions[i].guess : believed[i] != 0;

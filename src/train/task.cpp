@@ -248,7 +248,7 @@ Instances Task::generated_boards(Part part, std::int64_t count) const {
   return instances;
 }
 
-// MNIST's training and validation digits share a pool here, in which the examples keep them apart.
+// MNIST's training and validation digits share one pool; this range keeps their examples apart.
 std::pair<std::int64_t, std::int64_t> Task::picture_range(Part part) const {
   const std::int64_t all = parts_[static_cast<int>(part)].pixels.size(0);
   const bool shared = config_.images.source == "mnist";
@@ -273,7 +273,7 @@ Instances Task::generated_tuples(Part part, std::int64_t count) const {
   std::size_t next = order.size();
   for (auto& tuple : pictures) {
     for (std::size_t n = 0; n < map_.positions.size(); ++n) {
-      if (next == order.size()) {  // each picture once before any comes again
+      if (next == order.size()) {  // every picture is used once before any is used again
         random.shuffle(order.begin(), static_cast<std::uint32_t>(order.size()));
         next = 0;
       }
@@ -342,7 +342,7 @@ Instances Task::read_tuples(const std::string& path, Part part) const {
   const std::size_t arity = map_.positions.size();
   std::vector<std::vector<std::int64_t>> pictures;
   std::vector<std::int64_t> sums;
-  std::vector<int> numbers;  // of their lines
+  std::vector<int> numbers;  // their line numbers
   std::istringstream lines(read_file(path));
   std::string line;
   for (int number = 1; std::getline(lines, line); ++number) {

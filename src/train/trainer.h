@@ -1,7 +1,7 @@
 // The training loop: one run of one seed, in its folder.
 //
 //   config.toml         every setting used
-//   metrics.jsonl       a line a validation: losses, learning rate, speed, held-out scores
+//   metrics.jsonl       one line per validation: losses, learning rate, speed, held-out scores
 //   curves.svg          the same as curves
 //   state.safetensors   where the run stands; a resumed run continues bit for bit
 //   model.safetensors   the averaged weights that did best on validation, and their card
@@ -36,7 +36,7 @@ struct Progress {
 };
 
 struct TrainHooks {
-  std::function<void(const Progress&)> on_progress;      // several times a second
+  std::function<void(const Progress&)> on_progress;      // called several times per second
   std::function<void(const nlohmann::json&)> on_record;  // each line of metrics.jsonl, on rank 0
   std::function<void(const char*)> on_stage;  // after each stage of a step, where no graph is captured
   const std::atomic<bool>* stop = nullptr;    // set on any rank: all save and return

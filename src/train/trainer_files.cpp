@@ -23,7 +23,7 @@ std::vector<json> read_records(const std::filesystem::path& path) {
     ++number;
     json record = json::parse(line, nullptr, false);
     if (!record.is_object() || !record.value("step", json()).is_number()) {
-      throw InputError({path.string(), number}, "the line is damaged: expected what a validation wrote",
+      throw InputError({path.string(), number}, "the line is damaged: expected a validation's JSON object",
                        {"remove the line; the others are kept"});
     }
     records.push_back(std::move(record));
@@ -94,7 +94,7 @@ void Trainer::save_model(const json& validation) {
       !model_->perception.is_empty() && config_.losses.perception.weight > 0 && frozen_ < 2;
   torch::Tensor temperature;
   if (perception_learns) {
-    // Only the file is calibrated: training goes on as if nothing had happened.
+    // Only the saved file is calibrated; the network in training keeps its temperature.
     torch::Tensor& buffer = model_->perception->named_buffers()["temperature"];
     temperature = buffer.clone();
     calibrate();
@@ -196,7 +196,7 @@ std::string Trainer::read_state() {
     torch::Tensor target = tensor;
     target.copy_(nn::unpack(*saved).view(tensor.sizes()));
   }
-  // What was written after the state was saved happens again.
+  // Records written after the state was saved are dropped: those validations will run again.
   std::vector<json> records = read_records(folder_ / "metrics.jsonl");
   const double step = number_in(place, "step");
   records.erase(std::remove_if(records.begin(), records.end(),

@@ -5,7 +5,7 @@
 namespace as2::prob_tensor::kernels::cpu {
 namespace {
 
-// A block of lanes works on memory that should stay near the processor; past this, one lane at a time.
+// A block's scratch should stay in the processor's caches; one that needs more is run lane by lane.
 constexpr std::int64_t kMostScratchBytes = std::int64_t{256} << 20;
 
 template <class T>
