@@ -2,7 +2,7 @@
 # find_package(as2), which offers
 #   as2::core   compiling, decoding, probabilities, verifying; no LibTorch
 #   as2::as2    and soft T_P and the circuit over tensors, where this build has LibTorch
-# Only layers with a header in include/as2/ are exported, and the layers those are built on.
+# Only layers with a header in include/as2/ are offered, and what those are built on.
 include(CMakePackageConfigHelpers)
 
 set(AS2_CORE_LAYERS base asp compile decode prob verify)

@@ -142,7 +142,7 @@ Action declare_eval(CLI::App& command) {
                      "a list of boards, tuples or examples; default: generated ones");
   command.add_option("--clues", a->clues, "boards with this many clues: 36, or 22-30");
   command.add_option("--count", a->count, "examples")->capture_default_str()->check(CLI::Range(1, 10000000));
-  command.add_option("--seed", a->seed, "seed of the pictures that are drawn")->capture_default_str();
+  command.add_option("--seed", a->seed, "of the pictures drawn")->capture_default_str();
   command.add_option("--refine", a->refine, "steps of refinement")
       ->capture_default_str()
       ->check(CLI::Range(0, 10000));
@@ -151,7 +151,7 @@ Action declare_eval(CLI::App& command) {
   command.add_option("--data-dir", a->data_dir,
                      "folder of MNIST's idx files; default: $AS2_DATA, the cache, the network");
   command.add_flag("--validation", a->validation,
-                   "use the pictures kept out of training instead of the test set, to choose between models");
+                   "pictures kept out of training instead of the test set: to choose between models by");
   command.add_flag("--no-clingo", a->no_clingo, "leave out clingo's certificate");
   command.add_flag("--pipeline", a->pipeline,
                    "also let clingo complete the boards from perception's argmax clues");

@@ -52,15 +52,14 @@ Picture read_picture(const std::string& path, const Arguments& arguments) {
   return picture;
 }
 
-// Where the answer to an image is drawn: the file `--out`, or a file with the image's name in the folder
-// `--out`.
+// Where the answer to an image is drawn: `--out` itself, or a file of the image's name in that folder.
 fs::path drawn_path(const std::string& image, const Arguments& arguments) {
   if (arguments.images.size() == 1 && !fs::is_directory(arguments.out)) return arguments.out;
   return fs::path(arguments.out) / fs::path(image).filename().replace_extension(".png");
 }
 
-// Refuses, before the work, several images whose answers would have the same name, and an answer that would
-// replace its image.
+// Several images whose answers would have the same name, or one that would replace an image: found before the
+// work.
 void check_names(const Arguments& arguments) {
   if (arguments.out.empty() && arguments.debug_dir.empty()) return;
   std::set<std::string> names;
@@ -90,8 +89,7 @@ class Solving {
   int run() {
     const auto& images = arguments_.images;
     if (!arguments_.out.empty() && images.size() > 1) fs::create_directories(arguments_.out);
-    // With few boards, coordinating more threads would take longer than solving them: at most one thread per
-    // board.
+    // One board is solved before two threads have found together.
     at::set_num_threads(static_cast<int>(std::min<std::size_t>(images.size(), at::get_num_threads())));
     const auto start = Clock::now();
     for (std::size_t first = 0; first < images.size(); first += kBoardsAtOnce)
@@ -173,7 +171,7 @@ class Solving {
     line("perception", times_.perception);
     line("reasoning", times_.reasoning);
     line("decoding", times_.decoding);
-    std::fprintf(stderr, "%.1f boards per second\n", static_cast<double>(arguments_.images.size()) / total);
+    std::fprintf(stderr, "%.1f boards a second\n", static_cast<double>(arguments_.images.size()) / total);
   }
 
   const Arguments& arguments_;
@@ -190,7 +188,7 @@ Action declare_solve(CLI::App& command) {
   command.add_option("images", arguments->images, "Pictures of boards: PNG, JPEG, BMP or PGM")
       ->required()
       ->type_name("IMAGE");
-  command.add_flag("--json", arguments->json, "One JSON document per image, one per line");
+  command.add_flag("--json", arguments->json, "One JSON document an image, one a line");
   command.add_flag("--explain", arguments->explain, "Also which rules the reading conflicts with");
   command
       .add_option("--out", arguments->out,
@@ -205,10 +203,10 @@ Action declare_solve(CLI::App& command) {
       ->check(CLI::Range(2, 3))
       ->capture_default_str();
   command.add_option("--debug-dir", arguments->debug_dir,
-                     "Folder for pictures of what was seen in each image: ink, grid, cells");
-  command.add_flag("--verbose", arguments->verbose, "Boards per second, and what each step takes");
+                     "Writes what was seen in each picture there: ink, grid, cells");
+  command.add_flag("--verbose", arguments->verbose, "Boards a second, and what each step takes");
   command.footer(
-      "Reads straight pictures cropped to one board with drawn lines, 200 to 4,000 pixels a side, dark "
+      "Read are straight pictures cropped to one board with drawn lines, 200 to 4,000 pixels a side, dark "
       "ink on\n"
       "light paper or the reverse, and boards of 28-pixel cells without lines (`as2 data render`). The "
       "answer\n"

@@ -48,7 +48,7 @@ Addition parse_addition(const std::string& text, const std::string& name, const 
       values.push_back(static_cast<std::uint32_t>(std::stoul(word)));
     }
     if (values.empty()) continue;
-    if (values.size() < 2) fail("found one number, expected indices and a sum");
+    if (values.size() < 2) fail("one number, expected indices and a sum");
     const int addends = static_cast<int>(values.size()) - 1;
     if (addition.addends == 0) addition.addends = addends;
     if (addends != addition.addends) {

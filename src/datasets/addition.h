@@ -1,4 +1,4 @@
-// Tuples of MNIST digits and their sums, for any number of addends. A list has one tuple per line: `i j sum`.
+// Tuples of MNIST digits and their sums: `i j sum` a line, for any number of addends.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ struct Addition {
   std::size_t size() const { return sums.size(); }
 };
 
-// Tuples drawn as in the public lists: the split's indices are shuffled and used up in order, so that each
-// occurs at most once per pass over the split; when too few are left for a tuple, a new pass begins.
+// Tuples as the public lists have them: the split's indices are shuffled and taken off in order, so that each
+// occurs at most once a pass; when too few are left, a new pass begins.
 Addition generate_addition(const Digits& digits, int addends, std::size_t count, std::uint64_t seed);
 
 // Reads a list, plain or gzipped; every line has as many numbers as the first. `#` starts a comment. Throws
-// InputError with the line's number for a broken line, an index outside the split or a wrong sum.
+// InputError with the line's number for a broken line, an index that is not there or a sum that is wrong.
 Addition parse_addition(const std::string& text, const std::string& name, const Digits& digits);
 Addition read_addition(const std::string& path, const Digits& digits);
 std::string format_addition(const Addition& addition);

@@ -13,7 +13,7 @@ namespace as2::eval {
 namespace {
 
 constexpr double kTimeBudgetSeconds = 10;
-// Boards per batch; with more, every step's tensors would be large enough to be mapped anew by the system.
+// Boards through the networks at once: more, and the tensors of every step are new pages from the system.
 constexpr std::size_t kAtOnce = 16;
 
 class Stopwatch {
@@ -100,8 +100,7 @@ void BoardSolver::look(const std::vector<vision::BoardReading>& boards, std::vec
   const std::size_t stride = static_cast<std::size_t>(program_.max_symbols());
   std::int64_t pictures = 0;
   for (std::size_t n = 0; n < boards.size(); ++n) {
-    AS2_REQUIRE(boards[n].cells.size() == program_.positions.size(),
-                "a board has as many cells as the program has positions");
+    AS2_REQUIRE(boards[n].cells.size() == program_.positions.size(), "a board of the program's size");
     answers[n].beliefs.assign(program_.positions.size() * stride, 1.0 / static_cast<double>(stride));
     for (std::size_t cell = 0; cell < boards[n].cells.size(); ++cell) {
       if (!boards[n].blank[cell]) answers[n].clues.push_back(static_cast<int>(cell));

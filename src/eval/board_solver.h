@@ -52,7 +52,7 @@ class BoardSolver {
 
   const compile::ConstraintProgram& program() const { return program_; }
   const train::ProgramConfig& program_config() const { return program_config_; }
-  // Returns the boards' answers in order; adds the time spent to `times` if given.
+  // Answers in order. Adds to `times` where given.
   std::vector<BoardAnswer> solve(const std::vector<vision::BoardReading>& boards,
                                  SolveTimes* times = nullptr);
 
@@ -61,7 +61,7 @@ class BoardSolver {
   // What perception read at a position: the symbol it believes most.
   int read_at(const BoardAnswer& answer, int position) const;
   double belief(const decode::Beliefs& beliefs, int position, int symbol) const;
-  // The confidence in a symbol: perception's at a clue, the reasoner's at a blank.
+  // How sure: perception of a clue's symbol, the reasoner of a blank's.
   double confidence(const BoardAnswer& answer, int position, int symbol) const;
   // The digits of the answer in reading order.
   sudoku::Grid digits(const BoardAnswer& answer) const;
@@ -71,7 +71,7 @@ class BoardSolver {
   void look(const std::vector<vision::BoardReading>& boards, std::vector<BoardAnswer>& answers);
   void reason(std::vector<BoardAnswer>& answers);
   void decode(std::vector<BoardAnswer>& answers) const;
-  // Fills in what the two best models tell about an answer: what was changed, whether it is the only one.
+  // What the models say about an answer: what was changed, whether it is the only one.
   void judge(BoardAnswer& answer) const;
 
   train::ProgramConfig program_config_;

@@ -24,7 +24,7 @@ struct EvaluateOptions {
   std::function<void(const std::string&)> report;
 };
 
-// Answers to a list of examples: one symbol per position, or nothing where a method found no answer.
+// Answers to a list of examples: a symbol a position, or nothing where a method found none.
 struct Answers {
   std::vector<compile::Assignment> assignments;
 };

@@ -32,7 +32,7 @@ formats::Dtype dtype_of(torch::ScalarType type) {
     default:
       break;
   }
-  AS2_REQUIRE(false, "safetensors has no dtype for this tensor");
+  AS2_REQUIRE(false, "safetensors has no such dtype");
 }
 
 torch::ScalarType dtype_of(formats::Dtype dtype) {
@@ -61,7 +61,7 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
   return out.str();
 }
 
-// Whether the group says "all different": one slot per symbol, and every position that has it is a member.
+// The group says "all different" of its positions: one slot a symbol, every position that has it a member.
 bool all_different(const compile::ConstraintProgram& program, const compile::Group& group) {
   const auto* slots = std::get_if<compile::Slots>(&group.content);
   if (slots == nullptr) return false;

@@ -1,4 +1,4 @@
-// A model's sizes and switches, to JSON and back, as cards and presets give them.
+// A model's sizes and switches, to JSON and back: what a card says and what a preset sets.
 #pragma once
 
 #include <functional>

@@ -14,7 +14,7 @@ struct PerceptionOptions {
   std::int64_t d_model = 256;  // embedding
   std::array<std::int64_t, 3> channels{32, 64, 128};
   double width = 1.0;    // multiplies the channels
-  int convolutions = 1;  // per block; preset `paper`: 1, `best`: 2
+  int convolutions = 1;  // a block; preset `paper`: 1, `best`: 2
   double dropout = 0.0;  // on the embedding
 
   static PerceptionOptions paper(std::int64_t symbols);

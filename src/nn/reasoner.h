@@ -1,4 +1,4 @@
-// What every reasoner is: evidence in, beliefs out, one set of logits per pass.
+// What every reasoner is: evidence in, beliefs out, one set of logits a pass.
 #pragma once
 
 #include <torch/torch.h>
@@ -48,7 +48,7 @@ class Reasoner : public torch::nn::Module {
   // never synchronises with the host. Computes in the precision the surrounding autocast asks for.
   virtual ReasonerOutput forward(const ReasonerInput& input, int passes = 0) = 0;
 
-  // Uses the same weights on another program; throws ContractError where they do not fit it.
+  // Puts the same weights to work on another program; ContractError where they do not fit it.
   virtual void bind(const compile::ConstraintProgram& program) = 0;
 
   // Evaluation runs all passes and masks finished instances, instead of asking the host whether to go on:

@@ -8,7 +8,7 @@ namespace as2::nn {
 
 // How a token learns which groups it belongs to.
 enum class Placement {
-  kMembership,  // one embedding table per family, indexed by group, summed (the paper)
+  kMembership,  // one embedding table a family, indexed by group, summed (the paper)
   kRelation,    // a learned attention bias per layer, head and family for "shares a group with me"
   kIndex,       // a table indexed by position: the addend index of addition
 };
@@ -21,7 +21,7 @@ struct TransformerOptions {
   std::int64_t d_ff = 1024;
   double dropout = 0.1;  // after attention and after the feed-forward layer
   Placement placement = Placement::kMembership;
-  bool pooled = false;  // the sums' guard position is no token: a head on the mean token decides it
+  bool pooled = false;  // the guard of the program's sums is no token: a head on the mean token decides it
   bool clamp = true;    // evaluation: evidence enters as the one-hot of its argmax
   bool restore = true;  // evaluation: logits at evidence positions are the logarithm of what came in
 

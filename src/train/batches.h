@@ -38,7 +38,7 @@ struct Instances {
   Instances to(torch::Device device) const;
 };
 
-// Which positions have pictures, and which class of picture shows which symbol.
+// What a program and its pictures have to do with one another.
 struct PictureMap {
   std::vector<int> positions;  // that have pictures when they are evidence
   torch::Tensor class_of;  // [positions, symbols] int64 class of a symbol; the number of classes where none
@@ -74,11 +74,11 @@ class Batches {
   Batches(Instances instances, ImagePool pool, PictureMap map, const BatchOptions& options,
           torch::Device device);
 
-  // Full batches per epoch; the other examples have their turn in another epoch. Without shuffling, the last
+  // Full batches an epoch; the rest of the examples has its turn in another epoch. Without shuffling the last
   // batch is filled up with the first examples.
   std::int64_t batches() const;
   std::int64_t size() const { return instances_.size(); }
-  // This rank's rows of every batch, and how many of the batch's first `count` rows are among them.
+  // Rows of this rank a batch, and how many of the first `count` rows of the whole batch are among them.
   std::int64_t rows() const { return options_.batch / options_.world; }
   std::int64_t own(std::int64_t count) const {
     return (count + options_.world - 1 - options_.rank) / options_.world;

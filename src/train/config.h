@@ -28,9 +28,9 @@ struct ProgramConfig {
 // anything.
 struct ImagesConfig {
   std::vector<std::string> positions;
-  std::string source = "mnist";  // or a folder with one sub-folder of pictures per symbol
+  std::string source = "mnist";  // or a folder with one sub-folder of pictures a symbol
   bool augment = false;          // small random affine and elastic changes, in training only
-  double strength = 1;           // of those changes
+  double strength = 1;           // of those
 };
 
 struct DataConfig {
@@ -60,14 +60,14 @@ struct TrainConfig {
   double rate = 1e-3, warmup = 0.02, last_rate = 0.01;
   double perception_rate = 1;  // relative to `rate`
   OptimizerOptions optimizer;
-  std::int64_t freeze_epochs = 0;  // perception's backbone is frozen for these; -1: for ever
+  std::int64_t freeze_epochs = 0;  // the backbone stands still for these; -1: for ever
   double perceived_share = 0;  // of a batch: evidence is what perception sees; the rest is given its labels
   bool evidence_gradient = false;  // the reasoner's loss reaches perception through perceived evidence
   std::string precision = "auto";  // auto: bf16 on CUDA, float32 elsewhere
   bool graph = true;               // CUDA: capture the step once and replay it
   double validate_every = 1;       // epochs
   double validate_seconds = 60, checkpoint_seconds = 60;
-  double stop_at = 2;  // the run ends at this validation score; above 1: never
+  double stop_at = 2;  // a validation score that ends the run; above 1: none
 };
 
 struct Config {

@@ -36,7 +36,7 @@ torch::Tensor Network::perceived_beliefs(const torch::Tensor& logits, const Batc
   const torch::Tensor own = torch::cat({logits, outside}, 2).gather(2, classes);
   const torch::Tensor used = batch.slot_mask.unsqueeze(-1);
   const torch::Tensor beliefs = model_.perception->beliefs(torch::where(used, own, torch::zeros_like(own)));
-  // Padding is written to one extra row, which is then dropped.
+  // One row more takes what padding writes.
   const std::int64_t positions = base.size(1);
   const torch::Tensor target =
       torch::where(batch.slot_mask, batch.slot_positions, torch::full_like(batch.slot_positions, positions));
@@ -125,7 +125,7 @@ torch::Tensor Objective::counts(const Batch& batch) const {
 torch::Tensor Objective::values(const Batch& batch, const Prediction& prediction,
                                 const torch::Tensor& counts) const {
   const torch::Tensor last = prediction.logits.back();
-  torch::Tensor passes, beliefs;  // each made once, when a term first needs it
+  torch::Tensor passes, beliefs;  // both made once, where a term asks
   const auto reasoner_term = [&](const torch::Tensor& where, const torch::Tensor& count) {
     if (!passes.defined()) passes = losses_.every_pass ? torch::stack(prediction.logits) : last.unsqueeze(0);
     const std::vector<std::int64_t> shape = {passes.size(0), batch.labels.size(0), batch.labels.size(1)};

@@ -31,7 +31,7 @@ struct Prediction {
 
 struct ForwardOptions {
   std::int64_t perceived_rows =
-      0;  // this many first rows get their evidence from perception; the others from labels
+      0;  // the first rows' evidence is what perception sees; the rest is given its labels
   bool evidence_gradient = false;  // the reasoner's loss reaches perception
 };
 

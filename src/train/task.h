@@ -15,7 +15,7 @@ namespace as2::train {
 
 struct TaskOptions {
   std::string data_dir;                            // where MNIST is; empty: $AS2_DATA, the cache, the network
-  std::function<void(const std::string&)> report;  // told what is being done when it takes long
+  std::function<void(const std::string&)> report;  // told what takes long
   const std::atomic<bool>* stop = nullptr;         // once true, fetching ends
 };
 
@@ -40,7 +40,7 @@ class Task {
   // [positions] bool: labels the constraint terms are given.
   torch::Tensor observed() const { return observed_; }
 
-  // Examples from lines of picture indices, `i j … sum`, one index per position with a picture; the sum is
+  // Examples from lines of picture indices, `i j … sum`, one index a position with a picture; the sum is
   // checked.
   Instances read_tuples(const std::string& path, Part part) const;
   // Examples from JSON lines {"labels": {position: symbol}, "evidence": [position, …]}; left out, the

@@ -115,7 +115,7 @@ Trainer::Trainer(const Config& config, const nn::ModelOptions& model, const Task
   sums_.assign(static_cast<std::size_t>(totals_.size(0)), 0);
 }
 
-// Checks that all ranks have the same settings; all start from rank 0's weights and moments.
+// Every rank was told the same, and starts from rank 0's weights and moments.
 void Trainer::agree_on_run() {
   const TrainConfig& train = config_.train;
   std::ostringstream own;
@@ -157,7 +157,7 @@ void Trainer::set_epoch(std::int64_t epoch) {
   optimizer_->freeze("head", frozen > 1);
   set_training();
   graph_.forget();
-  averager_.reset();  // removes its hooks before new ones are added
+  averager_.reset();  // its hooks go before new ones come
   averager_ = std::make_unique<GradientAverager>(workers_, optimizer_->active_parameters());
 }
 
@@ -229,7 +229,7 @@ void Trainer::read_totals() {
   const std::size_t count = sums_.size();
   for (std::size_t n = 0; n < count; ++n) sums_[n] += values[n];
   if (values[count - 1] > 0) progress_.loss = values[count - 3] / values[count - 1];
-  if (workers_.writes() && !std::isfinite(progress_.loss)) {  // only rank 0 reports it and ends
+  if (workers_.writes() && !std::isfinite(progress_.loss)) {  // said once; the others lose their rank 0
     throw NumericError("the loss is not a number after step " + std::to_string(step_),
                        {"lower train.rate or train.clip_norm, or train with --set train.precision=float32"});
   }
@@ -293,7 +293,7 @@ TrainResult Trainer::run() {
       if (workers_.writes()) save_state();
     }
   }
-  workers_.barrier();  // no rank ends before everything is written
+  workers_.barrier();  // nobody ends before all is written
   result.score = best_;
   result.validation = best_validation_;
   result.steps = step_;

@@ -1,4 +1,4 @@
-// Held-out scores of the averaged weights, and the temperature that calibrates perception's confidence.
+// Held-out scores of the averaged weights, and the temperature that makes perception's confidences honest.
 #include "train/trainer.h"
 
 namespace as2::train {

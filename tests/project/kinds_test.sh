@@ -14,7 +14,7 @@ fail() {
   failures=$((failures + 1))
 }
 
-# Each line: the number of visits of groups, of visits of nodes, and the file.
+# Visits of groups, visits of nodes, file.
 cat >"$copy/walkers" <<'END'
 2 2 compile/constraint_program.cpp
 1 1 compile/dump.cpp
@@ -27,10 +27,10 @@ cat >"$copy/walkers" <<'END'
 1 0 tp/cuda_slots.cpp
 0 3 tp/circuit_builder.cpp
 END
-# These files only ask whether something is of one particular kind; for any new kind "no" is right.
+# These only ask for one certain kind, and are right about any other by saying "no".
 askers='compile/dump.cpp decode/problem.cpp nn/model.cpp nn/transformer.cpp prob/compiler.cpp prob/observation.cpp'
 
-# The lists are complete: every file that looks into the variants is in one of them.
+# The list is complete: whoever looks into the variants stands in it, or in the other one.
 cd "$source/src"
 kinds='SetLiteral|Conjunction|Disjunction|Bound|Slots|Linears|Nogoods|DerivedNogoods'
 for file in $(grep -rlE --include='*.cpp' --include='*.h' "\b($kinds)\b" .); do
