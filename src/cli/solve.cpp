@@ -12,9 +12,10 @@
 #include "cli/board_text.h"
 #include "cli/validators.h"
 #include "cli/verbs.h"
-#include "eval/trained.h"
+#include "eval/boards.h"
 #include "files.h"
 #include "formats/image.h"
+#include "infer/card.h"
 
 namespace as2::cli {
 namespace {
@@ -83,13 +84,15 @@ class Solving {
  public:
   explicit Solving(const Arguments& arguments)
       : arguments_(arguments),
-        solver_(arguments.model.empty() ? eval::default_model("sudoku") : fs::path(arguments.model),
-                arguments.box) {}
+        solver_(eval::open_board_solver(
+                    arguments.model.empty() ? infer::default_model("sudoku") : fs::path(arguments.model),
+                    arguments.box)
+                    .solver) {}
 
   int run() {
     const auto& images = arguments_.images;
     if (!arguments_.out.empty() && images.size() > 1) fs::create_directories(arguments_.out);
-    // One board is solved before two threads have found together.
+    // A board is solved in less time than starting a second thread takes.
     at::set_num_threads(static_cast<int>(std::min<std::size_t>(images.size(), at::get_num_threads())));
     const auto start = Clock::now();
     for (std::size_t first = 0; first < images.size(); first += kBoardsAtOnce)
@@ -110,11 +113,11 @@ class Solving {
                        }
                      });
     reading_seconds_ += std::chrono::duration<double>(Clock::now() - start).count();
-    std::vector<vision::BoardReading> boards;
+    std::vector<infer::Scene> scenes;
     for (const Picture& picture : pictures) {
-      if (picture.error.empty()) boards.push_back(picture.reading);
+      if (picture.error.empty()) scenes.push_back(eval::scene_of(picture.reading));
     }
-    const std::vector<eval::BoardAnswer> answers = solver_.solve(boards, &times_);
+    const std::vector<infer::Answer> answers = solver_.solve(scenes, &times_);
     std::size_t next = 0;
     for (std::size_t k = 0; k < pictures.size(); ++k) {
       const std::string& image = arguments_.images[first + k];
@@ -127,7 +130,7 @@ class Solving {
     }
   }
 
-  void show(const std::string& image, const Picture& picture, const eval::BoardAnswer& answer) {
+  void show(const std::string& image, const Picture& picture, const infer::Answer& answer) {
     Json json = arguments_.json ? board_json(solver_, answer, arguments_.explain) : Json::object();
     if (!answer.completable) {
       const InputError error({image}, no_completion(solver_, answer), {"saw " + picture.reading.saw});
@@ -135,8 +138,9 @@ class Solving {
       return;
     }
     if (!arguments_.out.empty()) {
-      formats::write_png(drawn_path(image, arguments_).string(),
-                         vision::draw_answer(picture.image, picture.reading, solver_.digits(answer)));
+      formats::write_png(
+          drawn_path(image, arguments_).string(),
+          vision::draw_answer(picture.image, picture.reading, eval::digits_of(solver_, answer)));
     }
     if (arguments_.json) {
       print(image, json);
@@ -175,8 +179,8 @@ class Solving {
   }
 
   const Arguments& arguments_;
-  eval::BoardSolver solver_;
-  eval::SolveTimes times_;
+  infer::Solver solver_;
+  infer::SolveTimes times_;
   double reading_seconds_ = 0;
   bool failed_ = false;
 };
@@ -188,7 +192,7 @@ Action declare_solve(CLI::App& command) {
   command.add_option("images", arguments->images, "Pictures of boards: PNG, JPEG, BMP or PGM")
       ->required()
       ->type_name("IMAGE");
-  command.add_flag("--json", arguments->json, "One JSON document an image, one a line");
+  command.add_flag("--json", arguments->json, "One JSON document per image, one per line");
   command.add_flag("--explain", arguments->explain, "Also which rules the reading conflicts with");
   command
       .add_option("--out", arguments->out,

@@ -306,6 +306,9 @@ int train_as_worker(TrainArguments a, const Seeds& seeds) {
   stop_on_interrupt();
   const train::Launch launch = train::launch_from_environment();
   const torch::Device device = device_for(a.device, launch, a.workers);
+  if (a.no_graph && !device.is_cuda())
+    throw UsageError(
+        "--no-graph does not apply: steps are captured on CUDA alone, and this run is on the CPU");
   const c10::DeviceGuard on_device(device);
   train::Workers workers(launch, device);
   const Report report(a.quiet || !workers.writes());

@@ -59,11 +59,6 @@ class Reasoner : public torch::nn::Module {
   bool fixed_passes_ = false;
 };
 
-// Beliefs [batch, positions, symbols] from perception's distribution or labels: `given` where `evidence`
-// [batch, positions] holds, uniform over the domain (`mask` [positions, symbols]) elsewhere.
-torch::Tensor evidence_beliefs(const torch::Tensor& given, const torch::Tensor& evidence,
-                               const torch::Tensor& mask);
-
 // One-hot of the argmax at evidence positions, the beliefs elsewhere (the paper's evidence clamping).
 torch::Tensor clamp_evidence(const torch::Tensor& beliefs, const torch::Tensor& evidence);
 

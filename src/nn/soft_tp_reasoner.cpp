@@ -72,18 +72,6 @@ std::pair<Pools, Pools> pools_of(const Structure& s) {
 
 }  // namespace
 
-const char* name_of(Mixing mixing) {
-  switch (mixing) {
-    case Mixing::kAttention:
-      return "attention";
-    case Mixing::kPooling:
-      return "pooling";
-    case Mixing::kBoth:
-      return "both";
-  }
-  return "";
-}
-
 // The weights in the precision of this call, and what follows from weights and structure alone.
 struct SoftTpReasoner::Weights {
   torch::ScalarType dtype;

@@ -5,27 +5,15 @@
 #include <memory>
 
 #include "as2/soft_tp.h"
+#include "infer/network_options.h"
 #include "nn/pools.h"
 #include "nn/precision.h"
 #include "nn/reasoner.h"
 
 namespace as2::nn {
 
-enum class Mixing { kAttention, kPooling, kBoth };
-const char* name_of(Mixing mixing);
-
-struct SoftTpReasonerOptions {
-  std::int64_t width = 96;  // channels of the state
-  int heads = 4;
-  std::int64_t d_ff = 384;
-  Mixing mixing = Mixing::kBoth;
-  int passes = 12;                  // in training
-  int eval_passes = 64;             // at most, in evaluation
-  bool tp_feedback = true;          // false: the ablation without soft T_P features
-  bool detach_feedback = false;     // no gradient through the beliefs that are fed back
-  double residual_tolerance = 0.1;  // halting: every |p − T_P(p)| below this,
-  double decided = 0.95;            // and every position's largest belief above this
-};
+using infer::Mixing;
+using infer::SoftTpReasonerOptions;
 
 class SoftTpReasoner : public Reasoner {
  public:

@@ -74,13 +74,6 @@ torch::Tensor Structure::incidence() const {
   return torch::zeros({groups, positions}, options).scatter_add_(1, group_members, group_mask.to(options));
 }
 
-torch::Tensor evidence_beliefs(const torch::Tensor& given, const torch::Tensor& evidence,
-                               const torch::Tensor& mask) {
-  const auto inside = mask.to(given.dtype());
-  const auto uniform = inside / inside.sum(-1, true);
-  return torch::where(evidence.unsqueeze(-1), given, uniform);
-}
-
 torch::Tensor clamp_evidence(const torch::Tensor& beliefs, const torch::Tensor& evidence) {
   const auto one_hot = torch::zeros_like(beliefs).scatter_(-1, beliefs.argmax(-1, true), 1.0);
   return torch::where(evidence.unsqueeze(-1), one_hot, beliefs);

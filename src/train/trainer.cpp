@@ -49,7 +49,7 @@ Trainer::Trainer(const Config& config, const nn::ModelOptions& model, const Task
   model_ = std::make_shared<nn::Model>(model, task.program());
   // The others get their weights from rank 0, in run().
   if (workers_.writes() && !config_.start_from.empty()) {
-    const auto weights = formats::read_safetensors(config_.start_from);
+    const auto weights = nn::read_weights(infer::read_card(config_.start_from));
     if (config_.perception_from.empty() || !model_->reasoner) {
       nn::unpack_module(*model_, weights, config_.start_from);
     } else {  // perception comes from elsewhere, and may have another size
@@ -60,7 +60,7 @@ Trainer::Trainer(const Config& config, const nn::ModelOptions& model, const Task
     if (model_->perception.is_empty())
       throw InputError({config_.perception_from}, "has a perception, and the network to train has none",
                        {"leave --perception out, or give the task pictures and model.perception.preset"});
-    nn::unpack_module(*model_->perception, formats::read_safetensors(config_.perception_from),
+    nn::unpack_module(*model_->perception, nn::read_weights(infer::read_card(config_.perception_from)),
                       config_.perception_from, "perception.");
   }
   model_->to(device_);
@@ -68,7 +68,7 @@ Trainer::Trainer(const Config& config, const nn::ModelOptions& model, const Task
   network_ = std::make_unique<Network>(*model_, task.pictures(), mask_);
   optimizer_ = std::make_unique<Optimizer>(parameter_groups(*model_, config_.train.perception_rate),
                                            config_.train.optimizer);
-  if (config_.losses.perception.weight > 0 &&
+  if (config_.losses.weight("perception") > 0 &&
       (model_->perception.is_empty() || task.pictures().positions.empty())) {
     throw InputError("losses.perception has a weight, but there is no perception or no position has pictures",
                      {"set images.positions and model.perception.preset, or losses.perception.weight = 0"});
@@ -91,7 +91,7 @@ Trainer::Trainer(const Config& config, const nn::ModelOptions& model, const Task
   const std::int64_t perceived =
       model_->reasoner ? std::llround(config_.train.perceived_share * static_cast<double>(options.batch))
                        : options.batch;
-  const bool perception_learns = config_.losses.perception.weight > 0 && config_.train.freeze_epochs >= 0;
+  const bool perception_learns = config_.losses.weight("perception") > 0 && config_.train.freeze_epochs >= 0;
   if (!model_->perception.is_empty()) options.picture_rows = perception_learns ? options.batch : perceived;
   batches_ = std::make_unique<Batches>(task.instances(Part::kTrain, config_.data.train),
                                        task.pool(Part::kTrain), task.pictures(), options, device_);

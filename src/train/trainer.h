@@ -18,13 +18,27 @@
 #include <string>
 #include <vector>
 
+#include "infer/tensor/step_graph.h"
 #include "nn/model.h"
+#include "task/batches.h"
+#include "task/task.h"
+#include "train/config.h"
 #include "train/distributed.h"
 #include "train/objective.h"
-#include "train/step_graph.h"
-#include "train/task.h"
 
 namespace as2::train {
+
+using infer::Batch;
+using infer::ForwardOptions;
+using infer::Network;
+using infer::Prediction;
+using infer::StepGraph;
+using task::Batches;
+using task::BatchOptions;
+using task::Instances;
+using task::Part;
+using task::Task;
+using task::TaskOptions;
 
 struct Progress {
   std::int64_t epoch = 0, batch = 0, batches = 0, step = 0;

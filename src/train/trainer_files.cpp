@@ -91,7 +91,7 @@ void Trainer::save_model(const json& validation) {
   optimizer_->swap_average();
   model_->eval();
   const bool perception_learns =
-      !model_->perception.is_empty() && config_.losses.perception.weight > 0 && frozen_ < 2;
+      !model_->perception.is_empty() && config_.losses.weight("perception") > 0 && frozen_ < 2;
   torch::Tensor temperature;
   if (perception_learns) {
     // Only the file is calibrated: training goes on as if nothing had happened.
@@ -99,14 +99,15 @@ void Trainer::save_model(const json& validation) {
     temperature = buffer.clone();
     calibrate();
   }
-  nn::SaveOptions options;
-  options.card = {
-      {"task", config_.task},
-      {"preset", config_.preset},
+  infer::Card card;
+  card.weights = folder_ / "model.safetensors";
+  card.task = config_.task;
+  card.preset = config_.preset;
+  card.program = config_.program;
+  card.pictures = {config_.images.positions, task_.classes()};
+  card.about = {
       {"seed", config_.seed},
-      {"classes", task_.classes()},
       {"validation", validation},
-      {"config", config_.resolved},
       {"data",
        {{"source", config_.data.source}, {"train", batches_->size()}, {"validation", validation_->size()}}},
       {"trained",
@@ -117,8 +118,9 @@ void Trainer::save_model(const json& validation) {
         {"workers", workers_.world()},
         {"torch", TORCH_VERSION},
         {"command", hooks_.command}}}};
-  if (!config_.data.path.empty()) options.card["data"]["path"] = config_.data.path;
-  nn::save_model(folder_ / "model.safetensors", *model_, task_.program(), options);
+  if (!config_.data.path.empty()) card.about["data"]["path"] = config_.data.path;
+  write_file(infer::settings_path(card.weights), config_.resolved);
+  nn::save_model(card, *model_, task_.program());
   if (temperature.defined()) {
     torch::NoGradGuard no_grad;
     model_->perception->named_buffers()["temperature"].copy_(temperature);

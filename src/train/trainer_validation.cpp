@@ -47,7 +47,7 @@ json Trainer::scores(bool perceived) {
     if (!model_->reasoner && soft_tp_.residual_terms() > 0) {
       const torch::Tensor decided = torch::where(batch.evidence, answer, batch.labels);
       const torch::Tensor all = torch::ones_like(batch.known);
-      const torch::Tensor agrees = soft_tp_.max_residual(label_beliefs(decided, all, mask_)) < 0.5;
+      const torch::Tensor agrees = soft_tp_.max_residual(infer::label_beliefs(decided, all, mask_)) < 0.5;
       const torch::Tensor checkable = (batch.known | batch.evidence).all(1);
       exact = exact & (agrees | ~checkable);
     }
@@ -65,7 +65,7 @@ json Trainer::scores(bool perceived) {
 
 void Trainer::calibrate() {
   torch::NoGradGuard no_grad;
-  const torch::Tensor class_of = task_.pictures().class_of.to(device_);
+  const torch::Tensor class_of = infer::class_tensor(task_.pictures(), device_);
   std::vector<torch::Tensor> logits, labels;
   for (std::int64_t index = 0; index < validation_->batches(); ++index) {
     const Batch batch = validation_->batch(0, index);

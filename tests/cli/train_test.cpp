@@ -209,6 +209,13 @@ TEST_F(TrainVerb, ATimeBudgetEndsTheRun) {
   EXPECT_NE(result["score"], nullptr);
 }
 
+TEST_F(TrainVerb, FlagsThatDoNotApplyAreRefused) {
+  const Finished finished = run_small({"--no-graph", "--device", "cpu", "--out", "run", "--quiet"});
+  EXPECT_EQ(finished.exit_code, 2);
+  EXPECT_THAT(finished.err, HasSubstr("--no-graph does not apply"));
+  EXPECT_FALSE(fs::exists(path("run")));
+}
+
 TEST_F(TrainVerb, SettingsThatAreWrong) {
   const auto refused = [&](const std::string& arguments, int code,
                            const ::testing::Matcher<const std::string&>& message) {

@@ -8,10 +8,10 @@ namespace as2::eval {
 namespace {
 
 struct Tiny {
-  train::Settings settings = train::layered_settings("sudoku", "tiny", {});
-  train::Config config = train::read_config(settings);
-  train::Task task{config, {}};
-  train::Instances instances = task.instances(train::Part::kTest, 12);
+  task::Settings settings = task::layered_settings("sudoku", "tiny", {});
+  task::TaskConfig config = task::read_task(settings, task::Purpose::kEvaluation);
+  task::Task task{config, {}};
+  task::Instances instances = task.instances(task::Part::kTest, 12);
 
   // The right answers.
   Answers answers() const {
@@ -26,9 +26,21 @@ struct Tiny {
   }
 };
 
+nn::ModelOptions tiny_network() {
+  nn::ModelOptions options;
+  options.kind = nn::ReasonerKind::kSoftTp;
+  options.soft_tp.width = 32;
+  options.soft_tp.heads = 2;
+  options.soft_tp.d_ff = 64;
+  options.soft_tp.mixing = nn::Mixing::kPooling;
+  options.soft_tp.passes = 6;
+  options.soft_tp.eval_passes = 16;
+  return options;
+}
+
 TEST(Measure, RightAnswersScoreOneInEveryColumn) {
   const Tiny tiny;
-  const auto row = measure(tiny.task, tiny.config.program, tiny.answers(), tiny.instances.labels, true);
+  const auto row = measure(tiny.task, tiny.answers(), tiny.instances.labels, true);
   EXPECT_EQ(row["cell"], 1.0);
   EXPECT_EQ(row["board"], 1.0);
   EXPECT_EQ(row["csr"], 1.0);
@@ -44,7 +56,7 @@ TEST(Measure, MistakesCountWhereTheyShould) {
   answers.assignments[0][5] = (answers.assignments[0][5] + 1) % 4;
   for (int& symbol : answers.assignments[1]) symbol = (symbol + 1) % 4;
   answers.assignments[2].clear();
-  const auto row = measure(tiny.task, tiny.config.program, answers, tiny.instances.labels, true);
+  const auto row = measure(tiny.task, answers, tiny.instances.labels, true);
   EXPECT_NEAR(row["cell"].get<double>(), (9 + 15.0 / 16) / 12, 1e-12);
   EXPECT_NEAR(row["board"].get<double>(), 9.0 / 12, 1e-12);
   EXPECT_NEAR(row["csr"].get<double>(), 10.0 / 12, 1e-12);
@@ -57,8 +69,8 @@ TEST(Measure, MistakesCountWhereTheyShould) {
 TEST(EvaluateBoards, KeepsTheMethodsApart) {
   Tiny tiny;
   torch::manual_seed(3);
-  nn::Model model(train::read_model(tiny.settings, 0), tiny.task.program());
-  const auto result = evaluate_boards(model, tiny.task, tiny.config, tiny.instances, torch::kCPU, {});
+  nn::Model model(tiny_network(), tiny.task.program());
+  const auto result = evaluate_boards(model, tiny.task, tiny.instances, torch::kCPU, {});
   EXPECT_EQ(result["boards"], 12);
   EXPECT_TRUE(result["clue_accuracy"].is_null());
   EXPECT_FALSE(result.contains("perceived_clues"));
@@ -76,11 +88,11 @@ TEST(EvaluateBoards, OnCudaAsOnTheCpu) {
   if (!torch::cuda::is_available()) GTEST_SKIP() << "no CUDA device";
   Tiny tiny;
   torch::manual_seed(3);
-  nn::Model model(train::read_model(tiny.settings, 0), tiny.task.program());
+  nn::Model model(tiny_network(), tiny.task.program());
   EvaluateOptions options;
   options.batch = 2;
   const auto run = [&](torch::Device device) {
-    return evaluate_boards(model, tiny.task, tiny.config, tiny.instances, device, options)["given_clues"];
+    return evaluate_boards(model, tiny.task, tiny.instances, device, options)["given_clues"];
   };
   const auto cpu = run(torch::kCPU), cuda = run({torch::kCUDA, 0});
   for (const char* method : {"raw", "refined"}) {  // but for a tie or two

@@ -1,0 +1,97 @@
+#include "task/task.h"
+
+#include <numeric>
+
+#include "datasets/mnist.h"
+#include "task/picture_folder.h"
+#include "task/sources.h"
+
+namespace as2::task {
+namespace {
+
+torch::Tensor matching(const compile::ConstraintProgram& program, const std::vector<std::string>& patterns) {
+  torch::Tensor mask = torch::zeros({static_cast<std::int64_t>(program.positions.size())}, torch::kBool);
+  for (std::size_t position = 0; position < program.positions.size(); ++position)
+    mask[static_cast<std::int64_t>(position)] =
+        infer::matches_any(patterns, program.positions[position].name);
+  return mask;
+}
+
+std::pair<torch::Tensor, torch::Tensor> tensors_of(const datasets::Digits& digits) {
+  const auto count = static_cast<std::int64_t>(digits.size());
+  torch::Tensor pixels = torch::empty({count, 28, 28}, torch::kUInt8);
+  std::copy(digits.pixels.begin(), digits.pixels.end(), pixels.data_ptr<std::uint8_t>());
+  torch::Tensor labels = torch::empty({count}, torch::kUInt8);
+  std::copy(digits.labels.begin(), digits.labels.end(), labels.data_ptr<std::uint8_t>());
+  return {pixels, labels.to(torch::kInt64)};
+}
+
+}  // namespace
+
+Task::Task(const TaskConfig& config, const TaskOptions& options)
+    : config_(config), options_(options), program_(infer::load_program(config.program)) {
+  observed_ = matching(*program_, config.observed);
+  labelled_ = matching(*program_, config.labelled);
+  if (!config.images.positions.empty()) {
+    load_pictures();
+  } else if (source_of(config.data.source).names_pictures) {
+    throw InputError("data.source is \"" + config.data.source + "\", but no position has pictures",
+                     {"say which have: images.positions = [\"digit(*\"]"});
+  }
+  map_ = infer::map_pictures(*program_, config.images.positions, classes_);
+}
+
+void Task::load_pictures() {
+  if (config_.images.source == "mnist") return load_mnist();
+  PictureFolder folder = read_picture_folder(config_.images.source);
+  for (const Part part : {Part::kTrain, Part::kValidation, Part::kTest}) {
+    const int number = static_cast<int>(part);
+    parts_[number] = ImagePool::of(folder.pixels[number], folder.classes[number], folder.names);
+  }
+  classes_ = folder.names;
+}
+
+void Task::load_mnist() {
+  for (int digit = 0; digit < 10; ++digit) classes_.push_back(std::to_string(digit));
+  datasets::MnistOptions options;
+  options.dir = options_.data_dir;
+  options.fetch = options_.data_dir.empty();
+  options.report = options_.report;
+  options.stop = options_.stop;
+  const datasets::Mnist mnist = datasets::load_mnist(options);
+  const auto [pixels, labels] = tensors_of(mnist.train);
+  const std::int64_t kept = pixels.size(0) - kValidationDigits;
+  if (source_of(config_.data.source).names_pictures) {
+    // The examples keep the parts apart.
+    parts_[0] = parts_[1] = ImagePool::of(pixels, labels, classes_);
+  } else {
+    parts_[0] = ImagePool::of(pixels.narrow(0, 0, kept), labels.narrow(0, 0, kept), classes_);
+    parts_[1] = ImagePool::of(pixels.narrow(0, kept, kValidationDigits),
+                              labels.narrow(0, kept, kValidationDigits), classes_);
+  }
+  const auto [test_pixels, test_labels] = tensors_of(mnist.test);
+  parts_[2] = ImagePool::of(test_pixels, test_labels, classes_);
+}
+
+std::pair<std::int64_t, std::int64_t> Task::picture_range(Part part) const {
+  const std::int64_t all = parts_[static_cast<int>(part)].pixels.size(0);
+  const bool shared = config_.images.source == "mnist" && source_of(config_.data.source).names_pictures;
+  return {shared && part == Part::kValidation ? all - kValidationDigits : 0,
+          shared && part == Part::kTrain ? all - kValidationDigits : all};
+}
+
+std::vector<int> Task::evidence_positions() const {
+  if (!map_.positions.empty()) return map_.positions;
+  std::vector<int> all(program_->positions.size());
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+Instances Task::instances(Part part, std::int64_t count) const {
+  Instances instances = source_of(config_.data.source).make(*this, part, count);
+  if (part != Part::kTest)
+    instances.labels = torch::where(labelled_, instances.labels, torch::full_like(instances.labels, -1));
+  return instances;
+}
+
+}  // namespace as2::task
