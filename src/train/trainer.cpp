@@ -107,6 +107,8 @@ Trainer::Trainer(const Config& config, const nn::ModelOptions& model, const Task
   options.shuffle = false;
   options.distortion = 0;
   options.symmetry_box = 0;
+  // Small batches: the clock is looked at between them.
+  if (config_.train.time_budget > 0) options.batch = std::min(options.batch, kLeastValidation);
   options.picture_rows = options.batch;
   validation_ = std::make_unique<Batches>(task.instances(Part::kValidation, config_.data.validation),
                                           task.pool(Part::kValidation), task.pictures(), options, device_);
@@ -142,8 +144,10 @@ bool Trainer::agree_on_time(double seconds) {
   return word[1].item<double>() > 0;
 }
 
+// With a time budget the run is what the last validation leaves of it.
 double Trainer::fraction() const {
-  if (config_.train.time_budget > 0) return std::min(1.0, seconds_ / config_.train.time_budget);
+  if (const double budget = config_.train.time_budget; budget > 0)
+    return std::min(1.0, seconds_ / std::max(1e-3, budget - reserve_));
   return static_cast<double>(step_) / static_cast<double>(config_.train.epochs * batches_->batches());
 }
 
@@ -235,6 +239,20 @@ void Trainer::read_totals() {
   }
 }
 
+const char* name_of(Ended ended) {
+  switch (ended) {
+    case Ended::kEpochs:
+      return "epochs";
+    case Ended::kTimeBudget:
+      return "time_budget";
+    case Ended::kStopAt:
+      return "stop_at";
+    case Ended::kInterrupted:
+      return "interrupted";
+  }
+  return "";
+}
+
 TrainResult Trainer::run() {
   agree_on_run();
   if (workers_.writes()) {
@@ -251,7 +269,10 @@ TrainResult Trainer::run() {
   TrainResult result;
   frozen_ = -1;
   set_epoch(epoch_);
-  bool done = timed ? seconds_ >= train.time_budget : epoch_ >= train.epochs;
+  if (timed && reserve_ == 0) reserve_ = kValidationShare * train.time_budget;
+  const auto over = [&] { return timed ? fraction() >= 1 : epoch_ >= train.epochs; };
+  result.ended = timed ? Ended::kTimeBudget : Ended::kEpochs;
+  bool done = over();
   saved_seconds_ = seconds_;
   while (!done) {
     next_step();
@@ -277,15 +298,18 @@ TrainResult Trainer::run() {
                    progress_.loss, progress_.score, progress_.examples_per_second};
       if (hooks_.on_progress) hooks_.on_progress(progress_);
     }
-    done = timed ? seconds_ >= train.time_budget : epoch_ >= train.epochs;
+    done = over();
     const bool due =
         epoch_done && std::fmod(static_cast<double>(epoch_), std::max(1.0, train.validate_every)) == 0;
     if (!stopping && (due || done || seconds_ - recorded_seconds_ >= train.validate_seconds)) {
       record();
-      if (best_ >= train.stop_at) done = true;
+      if (best_ >= train.stop_at) {
+        result.ended = Ended::kStopAt;
+        done = true;
+      }
     }
     if (stopping) {
-      result.interrupted = true;
+      result.ended = Ended::kInterrupted;
       done = true;
     }
     if (done || seconds_ - saved_seconds_ >= train.checkpoint_seconds) {
@@ -293,6 +317,7 @@ TrainResult Trainer::run() {
       if (workers_.writes()) save_state();
     }
   }
+  agree_on_time(now() - begin);
   workers_.barrier();  // nobody ends before all is written
   result.score = best_;
   result.validation = best_validation_;

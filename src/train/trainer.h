@@ -52,13 +52,24 @@ struct Progress {
 struct TrainHooks {
   std::function<void(const Progress&)> on_progress;      // several times a second
   std::function<void(const nlohmann::json&)> on_record;  // each line of metrics.jsonl, on rank 0
+  // While a validation runs, on rank 0: examples looked at, and how many there will be.
+  std::function<void(std::int64_t done, std::int64_t of)> on_validation;
   std::function<void(const char*)> on_stage;  // after each stage of a step, where no graph is captured
   const std::atomic<bool>* stop = nullptr;    // set on any rank: all save and return
   std::string command;                        // for the model's card
 };
 
+// Why a run ended.
+enum class Ended { kEpochs, kTimeBudget, kStopAt, kInterrupted };
+const char* name_of(Ended ended);  // "epochs", "time_budget", "stop_at", "interrupted"
+
+// Of a time budget, the share that one validation may take, but always this many examples.
+constexpr double kValidationShare = 0.1;
+constexpr std::int64_t kLeastValidation = 32;
+
 struct TrainResult {
-  bool interrupted = false;
+  Ended ended = Ended::kEpochs;
+  bool interrupted() const { return ended == Ended::kInterrupted; }
   double score = 0;           // on validation, of the model kept
   nlohmann::json validation;  // its metrics
   std::int64_t steps = 0;
@@ -100,6 +111,9 @@ class Trainer {
   void save_model(const nlohmann::json& validation);
   void calibrate();
   nlohmann::json scores(bool perceived);
+  // Examples of a validation: all, or as many as the time budget has room for. The first validation of a run
+  // finds out how many; the others look at the same ones, so that their scores compare.
+  std::int64_t validation_size(double seconds_each);
   void draw(const std::vector<nlohmann::json>& records) const;
 
   Config config_;
@@ -124,6 +138,8 @@ class Trainer {
   std::int64_t epoch_ = 0, index_ = 0, step_ = 0, examples_ = 0;
   int frozen_ = -1;  // what set_epoch() last decided
   double seconds_ = 0, best_ = -1;
+  double reserve_ = 0;          // seconds of the time budget kept for the last validation
+  std::int64_t validated_ = 0;  // examples of a validation; 0: not yet known
   nlohmann::json best_validation_;
   Progress progress_;
   std::vector<double> sums_;  // of totals_, since the last record

@@ -1,5 +1,6 @@
 // What a run writes to its folder, and reads from it when it goes on.
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <sstream>
 
@@ -48,15 +49,17 @@ void write_records(const std::filesystem::path& path, const std::vector<json>& r
 // Rank 0 validates and writes while the others wait for its score.
 void Trainer::record() {
   if (workers_.writes()) write_record();
-  const torch::Tensor best = torch::tensor({best_}, torch::kFloat64);
-  workers_.broadcast({best});
-  best_ = best.item<double>();
+  const torch::Tensor word = torch::tensor({best_, reserve_}, torch::kFloat64);
+  workers_.broadcast({word});
+  best_ = word[0].item<double>();
+  reserve_ = word[1].item<double>();
   std::fill(sums_.begin(), sums_.end(), 0);
   recorded_examples_ = static_cast<double>(examples_);
-  recorded_seconds_ = seconds_;
+  recorded_seconds_ = seconds_ + reserve_;  // the next is due some time after this one has ended
 }
 
 void Trainer::write_record() {
+  const auto begin = std::chrono::steady_clock::now();
   const json validation = validate();
   const double score = validation["score"];
   const std::size_t terms = objective_->names().size();
@@ -84,6 +87,7 @@ void Trainer::write_record() {
   records.push_back(line);
   write_records(folder_ / "metrics.jsonl", records);
   draw(records);
+  reserve_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (hooks_.on_record) hooks_.on_record(line);
 }
 
@@ -148,6 +152,8 @@ void Trainer::save_state() const {
                       {"recorded_examples", recorded_examples_},
                       {"recorded_seconds", recorded_seconds_},
                       {"best", best_},
+                      {"reserve", reserve_},
+                      {"validated", config_.train.time_budget > 0 ? validated_ : 0},
                       {"best_validation", best_validation_},
                       {"seed", config_.seed},
                       {"program", task_.program().hash}};
@@ -175,6 +181,8 @@ void Trainer::take_place(const json& place) {
   recorded_seconds_ = place.value("recorded_seconds", seconds_);
   if (const auto sums = place.value("sums", std::vector<double>()); sums.size() == sums_.size()) sums_ = sums;
   best_ = place["best"];
+  reserve_ = place.value("reserve", 0.0);
+  validated_ = place.value("validated", std::int64_t{0});
   best_validation_ = place["best_validation"];
 }
 

@@ -1,4 +1,6 @@
 // Held-out scores of the averaged weights, and the temperature that makes perception's confidences honest.
+#include <chrono>
+
 #include "train/trainer.h"
 
 namespace as2::train {
@@ -27,6 +29,16 @@ json Trainer::validate() {
   return result;
 }
 
+std::int64_t Trainer::validation_size(double seconds_each) {
+  const std::int64_t all = validation_->size();
+  if (config_.train.time_budget <= 0) return all;
+  const bool both =
+      model_->reasoner && config_.train.perceived_share > 0 && config_.train.perceived_share < 1;
+  const double seconds = kValidationShare * config_.train.time_budget / (both ? 2 : 1);
+  const double fits = seconds / std::max(1e-9, seconds_each);
+  return std::min(all, std::max(kLeastValidation, static_cast<std::int64_t>(std::min(fits, 1e9))));
+}
+
 // Shares of right positions and of wholly right examples. Without a reasoner only pictures are read; then an
 // example is right if its pictures are and the program agrees with the labels at the other positions.
 json Trainer::scores(bool perceived) {
@@ -34,10 +46,11 @@ json Trainer::scores(bool perceived) {
   forward.perceived_rows = perceived ? validation_->rows() : 0;
   torch::Tensor right = torch::zeros({}, mask_.options().dtype(torch::kFloat64));
   torch::Tensor cells = torch::zeros_like(right), whole = torch::zeros_like(right);
-  std::int64_t seen = 0;
-  for (std::int64_t index = 0; index < validation_->batches(); ++index) {
+  std::int64_t seen = 0, wanted = validated_ > 0 ? validated_ : validation_->size();
+  const auto begin = std::chrono::steady_clock::now();
+  for (std::int64_t index = 0; seen < wanted; ++index) {
     const Batch batch = validation_->batch(0, index);
-    const std::int64_t rows = std::min(validation_->rows(), validation_->size() - seen);
+    const std::int64_t rows = std::min(validation_->rows(), wanted - seen);
     const Prediction prediction = network_->forward(batch, forward);
     const torch::Tensor answer = prediction.logits.back().argmax(-1);
     torch::Tensor read = batch.known;
@@ -55,7 +68,14 @@ json Trainer::scores(bool perceived) {
     cells += read.narrow(0, 0, rows).sum();
     whole += exact.narrow(0, 0, rows).sum();
     seen += rows;
+    if (validated_ == 0) {
+      whole.item<double>();  // waits for the device, so that the clock is right
+      const double spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      wanted = validation_size(spent / static_cast<double>(seen));
+    }
+    if (hooks_.on_validation) hooks_.on_validation(seen, wanted);
   }
+  validated_ = seen;
   const double known = cells.item<double>();
   json result = {{"exact", whole.item<double>() / static_cast<double>(std::max<std::int64_t>(1, seen))},
                  {"examples", seen}};
@@ -67,7 +87,7 @@ void Trainer::calibrate() {
   torch::NoGradGuard no_grad;
   const torch::Tensor class_of = infer::class_tensor(task_.pictures(), device_);
   std::vector<torch::Tensor> logits, labels;
-  for (std::int64_t index = 0; index < validation_->batches(); ++index) {
+  for (std::int64_t index = 0; index * validation_->rows() < validated_; ++index) {
     const Batch batch = validation_->batch(0, index);
     const std::int64_t rows = batch.pixels.size(0), slots = batch.pixels.size(1);
     const torch::Tensor seen = batch.slot_mask.flatten().nonzero().squeeze(1);
