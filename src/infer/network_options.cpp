@@ -46,6 +46,8 @@ void fields(SoftTpReasonerOptions& o, Field&& field) {
   field("eval_passes", o.eval_passes, kMostPasses);
   field("tp_feedback", o.tp_feedback);
   field("detach_feedback", o.detach_feedback);
+  field("state_noise", o.state_noise);
+  field("path_noise", o.path_noise);
   field("residual_tolerance", o.residual_tolerance);
   field("decided", o.decided);
 }
@@ -77,6 +79,9 @@ struct Section {
     if (!value.is_number_integer() || value <= 0 || value > most) {
       refuse(field, "is " + value.dump() + ", expected a whole number from 1 to " + std::to_string(most));
     }
+  }
+  void not_negative(const char* field, double value) const {
+    if (!(value >= 0)) refuse(field, "has to be at least 0");
   }
   void below_one(const char* field, double value) const {
     if (!(value >= 0 && value < 1)) refuse(field, "has to be at least 0 and below 1");
@@ -171,6 +176,8 @@ void check(const TransformerOptions& o, const Section& at) {
 
 void check(const SoftTpReasonerOptions& o, const Section& at) {
   at.multiple("width", o.width, "heads", o.heads);
+  at.not_negative("state_noise", o.state_noise);
+  at.not_negative("path_noise", o.path_noise);
   at.above_zero("residual_tolerance", o.residual_tolerance);
   at.below_one("decided", o.decided);
 }

@@ -60,6 +60,8 @@ struct SoftTpReasonerOptions {
   int eval_passes = 64;             // at most, in evaluation
   bool tp_feedback = true;          // false: the ablation without soft T_P features
   bool detach_feedback = false;     // no gradient through the beliefs that are fed back
+  double state_noise = 0;           // the state starts as Gaussian noise of this size; 0: as nothing
+  double path_noise = 0;            // Gaussian noise of this size on a state that goes on after `passes`
   double residual_tolerance = 0.1;  // halting: every |p − T_P(p)| below this,
   double decided = 0.95;            // and every position's largest belief above this
 };

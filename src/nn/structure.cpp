@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "as2/error.h"
 #include "nn/reasoner.h"
 
 namespace as2::nn {
@@ -72,6 +73,10 @@ Structure Structure::to(torch::Device device) const {
 torch::Tensor Structure::incidence() const {
   const auto options = group_members.options().dtype(torch::kFloat32);
   return torch::zeros({groups, positions}, options).scatter_add_(1, group_members, group_mask.to(options));
+}
+
+ReasonerState Reasoner::start(const ReasonerInput& /*input*/) {
+  AS2_REQUIRE(false, "this reasoner carries no state");
 }
 
 torch::Tensor clamp_evidence(const torch::Tensor& beliefs, const torch::Tensor& evidence) {

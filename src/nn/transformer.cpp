@@ -145,6 +145,7 @@ torch::Tensor TransformerReasoner::placement() const {
 }
 
 ReasonerOutput TransformerReasoner::forward(const ReasonerInput& input, int /*passes*/) {
+  AS2_REQUIRE(!input.state.defined(), "a transformer carries no state");
   const auto device = input.beliefs.device();
   move_to(device);
   const auto& structure = tokens_.structure;

@@ -18,7 +18,7 @@ std::uint64_t stream_of(std::int64_t epoch, std::int64_t index, std::uint64_t pu
 }  // namespace
 
 Batches::Batches(Instances instances, ImagePool pool, const infer::PictureMap& map,
-                 const BatchOptions& options, torch::Device device)
+                 const BatchOptions& options, torch::Device device, const ListedInstances& listed)
     : instances_(instances.to(device)),
       pool_(pool.to(device)),
       options_(options),
@@ -30,6 +30,17 @@ Batches::Batches(Instances instances, ImagePool pool, const infer::PictureMap& m
   for (const int position : map.positions) may_have_picture_[position] = true;
   const torch::Tensor slots = instances.evidence & may_have_picture_;
   slots_ = instances.size() > 0 ? slots.sum(1).max().item<std::int64_t>() : 0;
+  if (listed.share > 0) {
+    AS2_REQUIRE(listed.instances.size() > 0, "a share of listed examples needs some");
+    AS2_REQUIRE(!instances.pictures.defined() && !listed.instances.pictures.defined(),
+                "listed examples have their pictures drawn");
+    const torch::Tensor shown = (listed.instances.evidence & may_have_picture_).sum(1);
+    const torch::Tensor hidden = (~listed.instances.evidence).sum(1);
+    const torch::Tensor most = shown + (hidden * listed.hints).ceil().to(torch::kInt64);
+    slots_ = std::min(std::max(slots_, most.max().item<std::int64_t>()),
+                      static_cast<std::int64_t>(map.positions.size()));
+    listed_ = {listed.instances.to(device), listed.share, listed.hints};
+  }
   // Under a symmetry evidence moves, and every cell may hold a picture: the count stays the same.
   may_have_picture_ = may_have_picture_.to(device);
   class_of_ = infer::class_tensor(map, device);
@@ -74,6 +85,7 @@ Batch Batches::batch(std::int64_t epoch, std::int64_t index) {
   Batch batch;
   batch.labels = instances_.labels.index_select(0, rows).to(torch::kInt64);
   batch.evidence = instances_.evidence.index_select(0, rows);
+  if (listed_.share > 0) mix_in_listed(batch, epoch, index);
   if (symmetries_) apply_symmetry(batch, epoch, index);
   batch.known = batch.labels >= 0;
   batch.labels = batch.labels.clamp_min(0);
@@ -84,6 +96,26 @@ Batch Batches::batch(std::int64_t epoch, std::int64_t index) {
 torch::Tensor Batches::uniform(torch::IntArrayRef shape, std::uint64_t seed) {
   generator_.set_current_seed(seed);
   return torch::rand(shape, generator_, torch::TensorOptions().device(device_));
+}
+
+void Batches::mix_in_listed(Batch& batch, std::int64_t epoch, std::int64_t index) {
+  const std::int64_t positions = batch.labels.size(1), count = listed_.instances.size();
+  const std::uint64_t seed = scatter(options_.seed ^ stream_of(epoch, index, 3));
+  const torch::Tensor numbers = own_rows(uniform({options_.batch, positions + 3}, seed));
+  const torch::Tensor here = numbers.narrow(1, 0, 1) < listed_.share;
+  const torch::Tensor which = (numbers.select(1, 1) * count).to(torch::kInt64).clamp_max(count - 1);
+  torch::Tensor evidence = listed_.instances.evidence.index_select(0, which);
+  const torch::Tensor labels = listed_.instances.labels.index_select(0, which).to(torch::kInt64);
+  if (listed_.hints > 0) {
+    // The hidden positions in a random order, of which the first become evidence.
+    const torch::Tensor hidden = ~evidence & (labels >= 0);
+    const torch::Tensor order =
+        numbers.narrow(1, 3, positions).masked_fill(~hidden, 2.0).argsort(1, false).argsort(1, false);
+    const torch::Tensor share = (numbers.narrow(1, 2, 1) * 2 - 1).clamp_min(0) * listed_.hints;
+    evidence = evidence | (order < (hidden.sum(1, true) * share).to(torch::kInt64));
+  }
+  batch.labels = torch::where(here, labels, batch.labels);
+  batch.evidence = torch::where(here, evidence, batch.evidence);
 }
 
 void Batches::apply_symmetry(Batch& batch, std::int64_t epoch, std::int64_t index) {

@@ -26,15 +26,24 @@ struct BatchOptions {
   int symmetry_box = 0;   // Sudoku with boxes of this side: a random symmetry each; 0: none
 };
 
+// Examples that take the place of others at random, each time one is drawn.
+struct ListedInstances {
+  Instances instances;
+  double share = 0;  // of every batch
+  double hints = 0;  // every second one shows up to this share of its hidden positions as further evidence
+};
+
 class Batches {
  public:
   Batches(Instances instances, ImagePool pool, const infer::PictureMap& map, const BatchOptions& options,
-          torch::Device device);
+          torch::Device device, const ListedInstances& listed = {});
 
   // Full batches per epoch; the rest of the examples has its turn in another epoch. Without shuffling the
   // last batch is filled up with the first examples.
   std::int64_t batches() const;
   std::int64_t size() const { return instances_.size(); }
+  // [instances, positions] bool on the device.
+  const torch::Tensor& evidence() const { return instances_.evidence; }
   // Rows of this rank in a batch, and how many of the first `count` rows of the whole batch are among them.
   std::int64_t rows() const { return options_.batch / options_.world; }
   std::int64_t own(std::int64_t count) const {
@@ -48,10 +57,12 @@ class Batches {
   torch::Tensor own_rows(const torch::Tensor& all) const;
   // Numbers in 0 … 1 on the device, the same for the same seed.
   torch::Tensor uniform(torch::IntArrayRef shape, std::uint64_t seed);
+  void mix_in_listed(Batch& batch, std::int64_t epoch, std::int64_t index);
   void apply_symmetry(Batch& batch, std::int64_t epoch, std::int64_t index);
   void add_pictures(Batch& batch, const torch::Tensor& rows, std::int64_t epoch, std::int64_t index);
 
   Instances instances_;
+  ListedInstances listed_;
   ImagePool pool_;
   BatchOptions options_;
   torch::Device device_;

@@ -63,9 +63,15 @@ DataConfig read_data(Settings& s, Purpose purpose) {
   if (used("max_clues")) data.max_clues = s.integer("data.max_clues", data.max_clues, data.min_clues, 256);
   data.validation = s.integer("data.validation", 1000, 1, 1000000);
   if (purpose == Purpose::kEvaluation) {
-    for (const char* setting : {"data.train", "data.symmetries"})
+    for (const char* setting : {"data.train", "data.symmetries", "data.path_share", "data.path_hints",
+                                "data.path_validation"})
       s.without_effect(setting, "it is for training");
     return data;
+  }
+  if (used("path_share")) {
+    data.path_share = s.number("data.path_share", 0, 0, 1);
+    data.path_hints = s.number("data.path_hints", 0, 0, 1);
+    data.path_validation = s.integer("data.path_validation", 0, 0, 100000000);
   }
   data.train = s.integer("data.train", 30000, 1, 100000000);
   if (used("symmetries")) data.symmetries = s.boolean("data.symmetries", data.symmetries);

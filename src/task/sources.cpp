@@ -42,7 +42,7 @@ Instances instances(const Task& task, Part part, std::int64_t count) {
 const std::vector<Source>& sources() {
   static const std::vector<Source> table = {
       {"boards",
-       {"box", "min_clues", "max_clues", "symmetries"},
+       {"box", "min_clues", "max_clues", "symmetries", "path", "path_share", "path_hints", "path_validation"},
        false,
        Figures::kBoards,
        generated_boards,

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "datasets/mnist.h"
+#include "sudoku/board_list.h"
 #include "task/picture_folder.h"
 #include "task/sources.h"
 
@@ -88,10 +89,39 @@ std::vector<int> Task::evidence_positions() const {
 }
 
 Instances Task::instances(Part part, std::int64_t count) const {
-  Instances instances = source_of(config_.data.source).make(*this, part, count);
-  if (part != Part::kTest)
-    instances.labels = torch::where(labelled_, instances.labels, torch::full_like(instances.labels, -1));
+  const Instances instances = source_of(config_.data.source).make(*this, part, count);
+  return part == Part::kTest ? instances : with_hidden_labels(instances);
+}
+
+Instances Task::with_hidden_labels(Instances instances) const {
+  instances.labels = torch::where(labelled_, instances.labels, torch::full_like(instances.labels, -1));
   return instances;
+}
+
+Instances Task::listed(Part part) const {
+  const DataConfig& data = config_.data;
+  if (!source_of(data.source).uses("path_share")) return {};
+  if (data.path.empty()) {
+    if (data.path_share > 0 || data.path_hints > 0 || data.path_validation > 0) {
+      throw InputError(
+          "data.path_share, data.path_hints and data.path_validation have no effect without a list of boards",
+          {"set data.path to a list of puzzles"});
+    }
+    return {};
+  }
+  if (data.path_share == 0) {
+    throw InputError({data.path}, "a list of boards has no effect while data.path_share is 0",
+                     {"data.path_share is the share of every batch that the list gives"});
+  }
+  const std::vector<sudoku::Board> boards = sudoku::read_unique_boards(data.path);
+  const auto all = static_cast<std::int64_t>(boards.size());
+  if (all <= data.path_validation) {
+    throw InputError({data.path}, "has " + std::to_string(all) + " boards, and data.path_validation = " +
+                                      std::to_string(data.path_validation) + " leaves none to train on");
+  }
+  const auto split = boards.begin() + (all - data.path_validation);
+  return with_hidden_labels(part == Part::kTrain ? of_boards(*this, {boards.begin(), split})
+                                                 : of_boards(*this, {split, boards.end()}));
 }
 
 }  // namespace as2::task

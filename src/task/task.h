@@ -44,10 +44,14 @@ class Task {
   // The examples of a part, from the task's source. Labels that training may not use are hidden in kTrain and
   // kValidation.
   Instances instances(Part part, std::int64_t count) const;
+  // Boards of the list data.path beside generated ones: its last data.path_validation for kValidation, the
+  // others for kTrain; none without a list.
+  Instances listed(Part part) const;
   // [positions] bool: labels the constraint terms are given.
   torch::Tensor observed() const { return observed_; }
 
  private:
+  Instances with_hidden_labels(Instances instances) const;
   void load_pictures();
   void load_mnist();
 

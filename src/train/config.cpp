@@ -36,11 +36,20 @@ TrainConfig read_train(task::Settings& s) {
   t.freeze_epochs = s.integer("train.freeze_epochs", t.freeze_epochs, -1, many);
   t.perceived_share = s.number("train.perceived_share", t.perceived_share, 0, 1);
   t.evidence_gradient = s.boolean("train.evidence_gradient", t.evidence_gradient);
+  t.segments = s.integer("train.segments", t.segments, 1, many);
+  t.corrupted_share = s.number("train.corrupted_share", t.corrupted_share, 0, 1);
+  t.corruption = s.number("train.corruption", t.corruption, 0, 1);
+  if ((t.corrupted_share > 0) != (t.corruption > 0)) {
+    throw InputError(s.location(t.corruption > 0 ? "train.corruption" : "train.corrupted_share"),
+                     "'train.corrupted_share' and 'train.corruption' have no effect without one another",
+                     {"set both above 0, or neither"});
+  }
   t.precision = s.choice("train.precision", t.precision, {"auto", "float32", "bf16"});
   t.graph = s.boolean("train.graph", t.graph);
   t.validate_every = s.number("train.validate_every", t.validate_every, 0, kMany);
   t.validate_seconds = s.number("train.validate_seconds", t.validate_seconds, 0.1, kMany);
   t.checkpoint_seconds = s.number("train.checkpoint_seconds", t.checkpoint_seconds, 0.1, kMany);
+  t.score = s.choice("train.score", t.score, {"mean", "given", "perceived", "list"});
   t.stop_at = s.number("train.stop_at", t.stop_at, 0, 2);
   return t;
 }

@@ -23,11 +23,15 @@ struct TrainConfig {
   std::int64_t freeze_epochs = 0;  // the backbone stands still for these; -1: for ever
   double perceived_share = 0;  // of a batch: evidence is what perception sees; the rest is given its labels
   bool evidence_gradient = false;  // the reasoner's loss reaches perception through perceived evidence
+  std::int64_t segments = 1;       // the most steps an example stays in the batch, its state carried
+  double corrupted_share = 0;      // of fresh examples: beliefs start as an answer with mistakes
+  double corruption = 0;           // the most mistakes in such an answer, as a share of the positions
   std::string precision = "auto";  // auto: bf16 on CUDA, float32 elsewhere
   bool graph = true;               // CUDA: capture the step once and replay it
   double validate_every = 1;       // epochs
   double validate_seconds = 60, checkpoint_seconds = 60;
-  double stop_at = 2;  // a validation score that ends the run; above 1: none
+  std::string score = "mean";  // the part of validation that picks the checkpoint, or their mean
+  double stop_at = 2;          // a validation score that ends the run; above 1: none
 };
 
 struct Config : task::TaskConfig {

@@ -8,7 +8,8 @@
 //
 // Several workers run the same loop on their rows of every batch, with the same weights throughout. What
 // depends on a clock, a signal, a file or a validation they agree on first: every rank takes the same turns.
-// The state does not depend on the number of workers.
+// The state does not depend on the number of workers, except that examples carried over several steps
+// (train.segments) belong to the process that carries them: those are trained in one process.
 #pragma once
 
 #include <atomic>
@@ -22,6 +23,7 @@
 #include "nn/model.h"
 #include "task/batches.h"
 #include "task/task.h"
+#include "train/carry.h"
 #include "train/config.h"
 #include "train/distributed.h"
 #include "train/objective.h"
@@ -94,6 +96,8 @@ class Trainer {
   void run_steps(std::int64_t count);
 
  private:
+  void begin_carry();
+  bool low_precision() const;
   void agree_on_run();
   bool agree_on_time(double seconds);
   void set_epoch(std::int64_t epoch);
@@ -110,9 +114,11 @@ class Trainer {
   std::string read_state();  // the tensors in place, and where the run stood as JSON
   void save_model(const nlohmann::json& validation);
   void calibrate();
-  nlohmann::json scores(bool perceived);
+  bool validates(const std::string& part) const;
+  nlohmann::json scores(Batches& batches, bool perceived);
   // Examples of a validation: all, or as many as the time budget has room for. The first validation of a run
-  // finds out how many; the others look at the same ones, so that their scores compare.
+  // finds out how many; the others look at the same ones, so that their scores compare. A list is validated
+  // whole.
   std::int64_t validation_size(double seconds_each);
   void draw(const std::vector<nlohmann::json>& records) const;
 
@@ -129,11 +135,14 @@ class Trainer {
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<GradientAverager> averager_;
   std::unique_ptr<Objective> objective_;
-  std::unique_ptr<Batches> batches_, validation_;
+  std::unique_ptr<Batches> batches_, validation_, listed_validation_;
   StepGraph graph_;
   ForwardOptions forward_;
-  Batch current_;         // the buffers a captured step reads
-  torch::Tensor totals_;  // [terms + 3]: Σ terms, Σ loss, Σ gradient norm, steps, since the last reading
+  Batch current_;                 // the buffers a captured step reads
+  Batch fresh_;                   // with a carry: what comes into current_ where examples leave
+  std::unique_ptr<Carry> carry_;  // null: every step has a batch of its own
+  // [terms + 6]: Σ terms, Σ loss, Σ gradient norm, steps, Σ of the carry's counts, since the last reading
+  torch::Tensor totals_;
 
   std::int64_t epoch_ = 0, index_ = 0, step_ = 0, examples_ = 0;
   int frozen_ = -1;  // what set_epoch() last decided

@@ -74,6 +74,10 @@ void Trainer::write_record() {
                 learning_rate(fraction(), config_.train.rate, config_.train.warmup, config_.train.last_rate)},
                {"examples_per_second", (static_cast<double>(examples_) - recorded_examples_) / spent},
                {"validation", validation}};
+  if (carry_) {
+    const double leaving = std::max(1.0, sums_[terms + 3]);
+    line["carried"] = {{"solved", sums_[terms + 4] / leaving}, {"segments", sums_[terms + 5] / leaving}};
+  }
   for (std::size_t term = 0; term < terms; ++term)
     line["terms"][objective_->names()[term]] = sums_[term] / steps;
   progress_.score = score;
@@ -137,6 +141,10 @@ NamedTensors Trainer::state() const {
   NamedTensors tensors = optimizer_->state();
   for (const auto& buffer : model_->named_buffers())
     tensors.emplace_back("buffer." + buffer.key(), buffer.value());
+  if (carry_) {
+    for (auto& carried : carry_->tensors()) tensors.push_back(std::move(carried));
+    for (const auto& [name, tensor] : current_.tensors()) tensors.emplace_back("batch." + name, tensor);
+  }
   return tensors;
 }
 
@@ -228,7 +236,7 @@ void Trainer::draw(const std::vector<json>& records) const {
           step, number_in(record.value("terms", json()), losses.series[term].name));
     }
     rate.series[0].points.emplace_back(step, number_in(record, "learning_rate"));
-    for (const char* part : {"given", "perceived"}) {
+    for (const char* part : {"given", "perceived", "list"}) {
       const json validation = record.value("validation", json());
       const json figures = validation.is_object() ? validation.value(part, json()) : json();
       for (const char* measure : {"exact", "cell"}) {

@@ -194,5 +194,73 @@ TEST(Batches, DistortionMovesInkButKeepsItsRange) {
   EXPECT_TRUE(torch::allclose(same, images, 0, 1e-3));
 }
 
+// Listed boards are the fixture's first, with every label 3 at what was not evidence: easy to tell apart.
+TEST(Batches, ListedExamplesTakeTheirShareAndSomeAreGivenHints) {
+  const Fixture fixture;
+  ListedInstances listed;
+  listed.instances.labels = torch::where(fixture.instances.evidence, fixture.instances.labels,
+                                         torch::full_like(fixture.instances.labels, 3))
+                                .narrow(0, 0, 3);
+  listed.instances.evidence = fixture.instances.evidence.narrow(0, 0, 3);
+  listed.share = 0.75;
+  BatchOptions options = options_of(8);
+  options.symmetry_box = 0;
+  const auto batches = [&](double hints, int rank = 0, int world = 1) {
+    BatchOptions own = options;
+    own.rank = rank;
+    own.world = world;
+    listed.hints = hints;
+    return Batches(fixture.instances, fixture.pool, fixture.map, own, torch::kCPU, listed);
+  };
+  const auto is_listed = [&](const torch::Tensor& labels) {
+    return (listed.instances.labels == labels).all(1).any().item<bool>();
+  };
+  Batches plain = batches(0), hinted = batches(0.5);
+  int rows = 0, from_list = 0, with_hints = 0;
+  for (int epoch = 0; epoch < 40; ++epoch) {
+    const Batch a = plain.batch(epoch, 1), b = hinted.batch(epoch, 1);
+    EXPECT_TRUE(a.labels.equal(b.labels));
+    for (int n = 0; n < 8; ++n, ++rows) {
+      EXPECT_EQ(a.evidence[n].sum().item<int>(), 6);
+      const int clues = b.evidence[n].sum().item<int>();
+      EXPECT_TRUE((b.evidence[n] | ~a.evidence[n]).all().item<bool>());
+      if (is_listed(a.labels[n])) {
+        ++from_list;
+        with_hints += clues > 6;
+        EXPECT_LE(clues, 11);  // half of the ten blanks
+      } else {
+        EXPECT_EQ(clues, 6);
+      }
+      // Every clue has its picture, a hint too.
+      EXPECT_EQ(b.slot_mask[n].sum().item<int>(), clues);
+    }
+    expect_same(b, batches(0.5).batch(epoch, 1));  // a pure function of seed, epoch and index
+    const Batch half = batches(0.5, 1, 2).batch(epoch, 1);
+    EXPECT_TRUE(half.labels.equal(b.labels.slice(0, 1, 8, 2)));
+    EXPECT_TRUE(half.evidence.equal(b.evidence.slice(0, 1, 8, 2)));
+  }
+  EXPECT_NEAR(from_list, 0.75 * rows, 0.1 * rows);
+  EXPECT_NEAR(with_hints, 0.4 * from_list, 0.1 * from_list);  // every second, less those that round to none
+}
+
+TEST(Batches, TakeRowsChangesThoseAlone) {
+  const Fixture fixture;
+  Batches batches = fixture.batches(options_of(8));
+  Batch current, other;
+  current.copy_from(batches.batch(0, 0));
+  other.copy_from(batches.batch(0, 1));
+  Batch before;
+  before.copy_from(current);
+  const torch::Tensor rows = torch::arange(8).remainder(3) == 0;
+  current.take_rows(other, rows);
+  const auto tensors = current.tensors(), old = before.tensors(), fresh = other.tensors();
+  ASSERT_EQ(tensors.size(), 6U);
+  for (std::size_t t = 0; t < tensors.size(); ++t) {
+    for (int n = 0; n < 8; ++n) {
+      EXPECT_TRUE(tensors[t].second[n].equal((n % 3 == 0 ? fresh : old)[t].second[n])) << tensors[t].first;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace as2::task

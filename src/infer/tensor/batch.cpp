@@ -2,21 +2,47 @@
 
 namespace as2::infer {
 
+namespace {
+
+constexpr std::pair<const char*, torch::Tensor Batch::*> kFields[] = {
+    {"labels", &Batch::labels},       {"known", &Batch::known},
+    {"evidence", &Batch::evidence},   {"slot_positions", &Batch::slot_positions},
+    {"slot_mask", &Batch::slot_mask}, {"pixels", &Batch::pixels}};
+
+}  // namespace
+
+torch::Tensor by_row(const torch::Tensor& flags, const torch::Tensor& like) {
+  std::vector<std::int64_t> shape(static_cast<std::size_t>(like.dim()), 1);
+  shape[0] = like.size(0);
+  return flags.narrow(0, 0, like.size(0)).view(shape);
+}
+
 void Batch::copy_from(const Batch& other) {
-  const auto load = [](torch::Tensor& to, const torch::Tensor& from) {
-    if (!from.defined()) return;
+  for (const auto& [name, field] : kFields) {
+    torch::Tensor& to = this->*field;
+    const torch::Tensor& from = other.*field;
+    if (!from.defined()) continue;
     if (to.defined()) {
       to.copy_(from);
     } else {
       to = from.clone();
     }
-  };
-  load(labels, other.labels);
-  load(known, other.known);
-  load(evidence, other.evidence);
-  load(slot_positions, other.slot_positions);
-  load(slot_mask, other.slot_mask);
-  load(pixels, other.pixels);
+  }
+}
+
+void Batch::take_rows(const Batch& other, const torch::Tensor& rows) {
+  for (const auto& [name, field] : kFields) {
+    torch::Tensor& to = this->*field;
+    if (to.defined()) to.copy_(torch::where(by_row(rows, to), other.*field, to));
+  }
+}
+
+std::vector<std::pair<std::string, torch::Tensor>> Batch::tensors() const {
+  std::vector<std::pair<std::string, torch::Tensor>> tensors;
+  for (const auto& [name, field] : kFields) {
+    if ((this->*field).defined()) tensors.emplace_back(name, this->*field);
+  }
+  return tensors;
 }
 
 torch::Tensor Batch::shown(const torch::Tensor& class_of) const {

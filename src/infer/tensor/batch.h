@@ -3,6 +3,10 @@
 
 #include <torch/torch.h>
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "infer/pictures.h"
 
 namespace as2::infer {
@@ -18,9 +22,16 @@ struct Batch {
 
   // Takes another batch's values into the same storage, made at the first call: what a captured step reads.
   void copy_from(const Batch& other);
+  // Takes the marked rows (`rows` [batch] bool) of another batch into the same storage.
+  void take_rows(const Batch& other, const torch::Tensor& rows);
+  // Those that are defined, under their names, sharing storage.
+  std::vector<std::pair<std::string, torch::Tensor>> tensors() const;
   // [rows, slots] int64: the class that each slot's picture shows, from the labels and class_tensor().
   torch::Tensor shown(const torch::Tensor& class_of) const;
 };
+
+// The first of `flags` [batch], one for each row of `like`, shaped to be broadcast over it.
+torch::Tensor by_row(const torch::Tensor& flags, const torch::Tensor& like);
 
 // [positions, symbols] int64: the class that shows a symbol; the number of classes where none does.
 torch::Tensor class_tensor(const PictureMap& map, torch::Device device);

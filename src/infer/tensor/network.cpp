@@ -63,7 +63,11 @@ Prediction Network::forward(const Batch& batch, const ForwardOptions& options) {
     }
   }
   if (model_.reasoner) {
-    prediction.logits = reason(prediction.evidence, batch.evidence);
+    nn::ReasonerInput input{prediction.evidence, batch.evidence};
+    if (options.state) input.state = options.state(input);
+    nn::ReasonerOutput output = model_.reasoner->forward(input);
+    prediction.logits = std::move(output.logits);
+    prediction.state = std::move(output.state);
   } else {
     prediction.logits = {prediction.evidence.clamp_min(1e-30).log()};
   }

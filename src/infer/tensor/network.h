@@ -4,6 +4,7 @@
 
 #include <torch/torch.h>
 
+#include <functional>
 #include <vector>
 
 #include "infer/tensor/batch.h"
@@ -17,12 +18,15 @@ struct Prediction {
   torch::Tensor evidence;   // [batch, positions, symbols] what the reasoner was given
   std::vector<torch::Tensor>
       logits;  // per pass [batch, positions, symbols]; without a reasoner: log evidence
+  nn::ReasonerState state;  // after the last pass, as ReasonerOutput has it
 };
 
 struct ForwardOptions {
   std::int64_t perceived_rows =
       0;  // the first rows' evidence is what perception sees; the rest is given its labels
   bool evidence_gradient = false;  // the reasoner's loss reaches perception
+  // The state that the reasoner goes on from, given its input; none: it starts anew.
+  std::function<nn::ReasonerState(const nn::ReasonerInput&)> state;
 };
 
 class Network {
