@@ -24,7 +24,8 @@ struct EvalArguments {
   std::vector<std::string> settings;
   std::int64_t count = 1000;
   std::uint64_t seed = 0;
-  std::optional<int> refine;
+  std::optional<int> refine, passes;
+  int restarts = 1;
   bool no_clingo = false, pipeline = false, as_json = false, quiet = false, validation = false;
 };
 
@@ -48,7 +49,9 @@ void refuse_flags(const EvalArguments& a, const task::Task& task, const nn::Mode
   };
   const std::string kind = "examples of the task '" + a.task + "' are " + source.name;
   if (a.pipeline && model.perception.is_empty()) refuse("--pipeline", "the model has no perception");
+  if (a.restarts > 1 && !model.reasoner) refuse("--restarts", "the model has no reasoner");
   if (source.figures == task::Figures::kBoards) return;
+  if (a.restarts > 1) refuse("--restarts", kind + ", of which no figures of restarts are given");
   if (a.pipeline) refuse("--pipeline", kind + ", which clingo does not complete");
   if (a.refine) refuse("--refine", kind + ", of which no refined figures are given");
 }
@@ -87,6 +90,7 @@ int evaluate(const EvalArguments& a) {
     settings.push_back("data.min_clues=" + std::to_string(low));
     settings.push_back("data.max_clues=" + std::to_string(high));
   }
+  if (a.passes) settings.push_back("model.reasoner.eval_passes=" + std::to_string(*a.passes));
   task::TaskOptions task_options;
   task_options.data_dir = a.data_dir;
   eval::EvaluateOptions options;
@@ -97,6 +101,7 @@ int evaluate(const EvalArguments& a) {
   nn::Model& model = *trained.model;
   refuse_flags(a, task, model);
   if (a.refine) options.refine_steps = *a.refine;
+  options.restarts = a.restarts;
   options.certify = !a.no_clingo;
   options.pipeline = a.pipeline || trained.card.preset == "pipeline";
   options.seed = a.seed;
@@ -131,6 +136,16 @@ Action declare_eval(CLI::App& command) {
   command.add_option("--count", a->count, "examples")->capture_default_str()->check(CLI::Range(1, 10000000));
   command.add_option("--seed", a->seed, "of the pictures drawn")->capture_default_str();
   command.add_option("--refine", a->refine, "steps of refinement; default: 10")->check(CLI::Range(0, 10000));
+  command
+      .add_option("--passes", a->passes, "the most passes of the reasoner; default: eval_passes of its card")
+      ->check(CLI::Range(1, 1000000));
+  command
+      .add_option(
+          "--restarts", a->restarts,
+          "the most trajectories of the reasoner, from different noise; the one that the rules object "
+          "to least answers")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000000));
   command
       .add_option("--set", a->settings,
                   "a setting of the task's program, images, labels or data, or model.reasoner.eval_passes")

@@ -30,7 +30,7 @@ struct Arguments {
   std::vector<std::string> images;
   std::string model, out, debug_dir;
   double threshold = 0.9;
-  int box = 3;
+  int box = 3, passes = 0, restarts = 1;
   bool explain = false, json = false, verbose = false;
 };
 
@@ -80,13 +80,20 @@ void write_debug(const std::string& image, const Picture& picture, const Argumen
     formats::write_png((fs::path(arguments.debug_dir) / (stem + "-" + step + ".png")).string(), shown);
 }
 
+infer::SolverOptions guided_by(const Arguments& arguments) {
+  infer::SolverOptions options;
+  options.passes = arguments.passes;
+  options.restarts = arguments.restarts;
+  return options;
+}
+
 class Solving {
  public:
   explicit Solving(const Arguments& arguments)
       : arguments_(arguments),
         solver_(eval::open_board_solver(
                     arguments.model.empty() ? infer::default_model("sudoku") : fs::path(arguments.model),
-                    arguments.box)
+                    arguments.box, /*with_guide=*/true, guided_by(arguments))
                     .solver) {}
 
   int run() {
@@ -205,6 +212,16 @@ Action declare_solve(CLI::App& command) {
       ->capture_default_str();
   command.add_option("--box", arguments->box, "Side of a box: 3 for 9x9 boards, 2 for 4x4")
       ->check(CLI::Range(2, 3))
+      ->capture_default_str();
+  command
+      .add_option("--passes", arguments->passes,
+                  "The most passes of the reasoner; default: eval_passes of its card")
+      ->check(CLI::Range(1, 1000000));
+  command
+      .add_option("--restarts", arguments->restarts,
+                  "The most trajectories of the reasoner, from different noise; the one that the rules "
+                  "object to least says what it believes")
+      ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   command.add_option("--debug-dir", arguments->debug_dir,
                      "Writes what was seen in each picture there: ink, grid, cells");

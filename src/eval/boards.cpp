@@ -4,7 +4,8 @@
 
 namespace as2::eval {
 
-BoardSolver open_board_solver(const std::filesystem::path& weights, int box, bool with_guide) {
+BoardSolver open_board_solver(const std::filesystem::path& weights, int box, bool with_guide,
+                              const infer::SolverOptions& options) {
   const infer::Card card = infer::read_card(weights);
   const auto cells = static_cast<std::size_t>(box * box * box * box);
   infer::ProgramSource source = card.program;
@@ -19,7 +20,7 @@ BoardSolver open_board_solver(const std::filesystem::path& weights, int box, boo
                          " positions, the board " + std::to_string(cells) + " cells",
                      {"give --model a model of boards, as `as2 train sudoku` writes it"});
   }
-  return {source, infer::open_solver(card, program, with_guide)};
+  return {source, infer::open_solver(card, program, with_guide, options)};
 }
 
 infer::Scene scene_of(const vision::BoardReading& board) {

@@ -16,7 +16,8 @@ struct BoardSolver {
 };
 
 // The solver of these weights, for boards of box × box boxes; InputError where they do not fit.
-BoardSolver open_board_solver(const std::filesystem::path& weights, int box, bool with_guide = true);
+BoardSolver open_board_solver(const std::filesystem::path& weights, int box, bool with_guide = true,
+                              const infer::SolverOptions& options = {});
 
 // A picture for every cell with ink; cells stand in reading order, as the program's positions do.
 infer::Scene scene_of(const vision::BoardReading& board);

@@ -10,6 +10,7 @@
 #include "as2/verifier.h"
 #include "infer/tensor/network.h"
 #include "infer/tensor/step_graph.h"
+#include "nn/restarts.h"
 #include "task/batches.h"
 #include "task/sources.h"
 
@@ -25,13 +26,15 @@ struct Beliefs {
   torch::Tensor evidence;  // [examples, positions, symbols] float64: what the reasoner was given
   torch::Tensor answer;    // the same shape: what it made of it
   torch::Tensor refined;   // after K steps of Eq. 6
+  // With restarts: beliefs of the best trajectory, whether its answer is valid, and how many were run.
+  torch::Tensor restarted, valid, trajectories;
 };
 
 class Reader {
  public:
   Reader(nn::Model& model, const task::Task& task, const task::Instances& instances, torch::Device device,
          const EvaluateOptions& options)
-      : soft_tp_(task.program()), options_(options), graph_(device, /*capture=*/true) {
+      : model_(model), soft_tp_(task.program()), options_(options), graph_(device, /*capture=*/true) {
     model.to(device);
     model.eval();
     if (model.reasoner) model.reasoner->set_fixed_passes(device.is_cuda());
@@ -71,10 +74,44 @@ class Reader {
       keep(answer, beliefs);
       keep(refined, soft_tp_.refine(beliefs, options_.refine_steps));
     });
-    return {torch::cat(evidence), torch::cat(answer), torch::cat(refined)};
+    Beliefs beliefs{torch::cat(evidence), torch::cat(answer), torch::cat(refined), {}, {}, {}};
+    if (options_.restarts > 1) restart(beliefs);
+    return beliefs;
   }
 
  private:
+  // From all examples together, so that what few are left unsolved fill a batch.
+  void restart(Beliefs& beliefs) {
+    torch::NoGradGuard no_grad;
+    nn::Reasoner& reasoner = *model_.reasoner;
+    if (!reasoner.has_trajectories()) {
+      throw InputError("restarts have no effect on this model: without noise every trajectory is the same",
+                       {"train with model.reasoner.state_noise or path_noise above 0, as preset hard does"});
+    }
+    const torch::Device device = mask_.device();
+    reasoner.set_fixed_passes(false);
+    std::vector<torch::Tensor> restarted, valid, trajectories;
+    const std::int64_t at_once = device.is_cuda() ? 1024 : options_.batch;
+    const torch::Tensor flags = batches_->evidence();
+    for (std::int64_t first = 0; first < flags.size(0); first += at_once) {
+      const std::int64_t count = std::min(at_once, flags.size(0) - first);
+      const auto rows = [&](const torch::Tensor& all) {
+        return all.narrow(0, first, count).to(device, torch::kFloat32);
+      };
+      const nn::RestartedOutput output =
+          nn::run_restarts(reasoner, soft_tp_, {rows(beliefs.evidence), flags.narrow(0, first, count)},
+                           rows(beliefs.answer).log(), options_.restarts);
+      restarted.push_back(torch::softmax(output.logits, -1).to(torch::kCPU, torch::kFloat64));
+      valid.push_back(output.valid.cpu());
+      trajectories.push_back(output.trajectories.cpu());
+    }
+    reasoner.set_fixed_passes(device.is_cuda());
+    beliefs.restarted = torch::cat(restarted);
+    beliefs.valid = torch::cat(valid);
+    beliefs.trajectories = torch::cat(trajectories);
+  }
+
+  nn::Model& model_;
   tp::SoftTp soft_tp_;
   EvaluateOptions options_;
   torch::Tensor mask_;
@@ -216,6 +253,12 @@ json evaluate_boards(nn::Model& model, const task::Task& task, const task::Insta
     json rows;
     rows["raw"] = row(most_likely(beliefs.answer));
     rows["refined"] = row(most_likely(beliefs.refined));
+    if (beliefs.restarted.defined()) {
+      rows["restarts"] = row(most_likely(beliefs.restarted));
+      rows["restarts"]["most"] = options.restarts;
+      rows["restarts"]["trajectories"] = beliefs.trajectories.to(torch::kFloat64).mean().item<double>();
+      rows["restarts"]["valid"] = beliefs.valid.to(torch::kFloat64).mean().item<double>();
+    }
     // Greedy locks clues to what was read, whatever the reasoner thinks of them.
     const torch::Tensor locked = torch::where(evidence.unsqueeze(-1), beliefs.evidence, beliefs.answer);
     rows["greedy"] = row(decoded(task, decode::Method::kGreedy, locked, {}, evidence));

@@ -17,6 +17,7 @@ struct EvaluateOptions {
   // Examples at once through the networks; larger ones spend their time on new pages on the CPU. The pictures
   // drawn depend on it, so it is the same on every device.
   std::int64_t batch = 32;
+  int restarts = 1;                     // trajectories of the reasoner, at most (boards); 1: `raw` alone
   bool certify = true;                  // ask clingo as well (VCSR)
   bool pipeline = false;                // also clingo completing the board from perception's argmax clues
   std::uint64_t seed = 0;               // of the pictures drawn
@@ -36,7 +37,9 @@ nlohmann::json measure(const task::Task& task, const Answers& answers, const tor
                        bool certify);
 
 // {boards, clue_accuracy, given_clues: {raw, refined, greedy, map}, perceived_clues: {…, perception_map}},
-// each with cell, board, csr, vcsr. `labels` of the examples must be known.
+// each with cell, board, csr, vcsr. `labels` of the examples must be known. With restarts also `restarts`:
+// the answer of the best trajectory, with `most`, the mean number of `trajectories` that were run, and the
+// share of answers known to be `valid`.
 nlohmann::json evaluate_boards(nn::Model& model, const task::Task& task, const task::Instances& instances,
                                torch::Device device, const EvaluateOptions& options);
 

@@ -8,7 +8,10 @@ namespace as2::eval {
 namespace {
 
 struct Tiny {
-  task::Settings settings = task::layered_settings("sudoku", "tiny", {});
+  explicit Tiny(const std::vector<std::string>& overrides = {})
+      : settings(task::layered_settings("sudoku", "tiny", overrides)) {}
+
+  task::Settings settings;
   task::TaskConfig config = task::read_task(settings, task::Purpose::kEvaluation);
   task::Task task{config, {}};
   task::Instances instances = task.instances(task::Part::kTest, 12);
@@ -81,6 +84,37 @@ TEST(EvaluateBoards, KeepsTheMethodsApart) {
   }
   EXPECT_EQ(result["given_clues"]["map"]["board"], 1.0);
   EXPECT_LT(result["given_clues"]["raw"]["board"].get<double>(), 1.0);
+}
+
+// Two blanks, and a network that knows nothing: each trajectory fills them differently, and the rules tell
+// which is right.
+TEST(EvaluateBoards, RestartsStandInARowOfTheirOwn) {
+  Tiny tiny({"data.min_clues=14", "data.max_clues=14"});
+  torch::manual_seed(3);
+  nn::ModelOptions network = tiny_network();
+  network.soft_tp.state_noise = 3;
+  nn::Model model(network, tiny.task.program());
+  EvaluateOptions options;
+  options.batch = 5;
+  options.certify = false;
+  const auto rows = [&](int restarts) {
+    options.restarts = restarts;
+    return evaluate_boards(model, tiny.task, tiny.instances, torch::kCPU, options)["given_clues"];
+  };
+  const auto once = rows(1), often = rows(200);
+  EXPECT_FALSE(once.contains("restarts"));
+  EXPECT_EQ(once["raw"], often["raw"]);
+  EXPECT_LT(once["raw"]["board"].get<double>(), 0.5);
+  const auto& restarts = often["restarts"];
+  EXPECT_GT(restarts["board"].get<double>(), 0.9);
+  EXPECT_EQ(restarts["board"], restarts["valid"]);  // one solution each: what is valid is right
+  EXPECT_EQ(restarts["csr"], restarts["valid"]);
+  EXPECT_EQ(restarts["most"], 200);
+  EXPECT_GT(restarts["trajectories"].get<double>(), 1);
+  EXPECT_LT(restarts["trajectories"].get<double>(), 200);
+
+  nn::Model plain(tiny_network(), tiny.task.program());
+  EXPECT_THROW(evaluate_boards(plain, tiny.task, tiny.instances, torch::kCPU, options), InputError);
 }
 
 // Six batches, of which the last three replay a captured graph of all passes.

@@ -101,6 +101,12 @@ TEST_F(Answering, RefusesWhatReadsNoPictures) {
   }
 }
 
+TEST_F(Answering, RefusesRestartsWithoutNoise) {
+  SolverOptions options;
+  options.restarts = 2;
+  EXPECT_THROW(open_solver(card_, program_, /*with_guide=*/true, options), InputError);
+}
+
 TEST_F(Answering, RefusesPicturesWhereTheCardHasNone) {
   Solver solver = open_solver(card_, program_);
   EXPECT_THROW(solver.solve({{{3, std::vector<std::uint8_t>(784)}}}), ContractError);

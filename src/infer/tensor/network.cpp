@@ -41,10 +41,6 @@ torch::Tensor Network::with_perceived(const torch::Tensor& base, const torch::Te
       .narrow(1, 0, positions);
 }
 
-std::vector<torch::Tensor> Network::reason(const torch::Tensor& beliefs, const torch::Tensor& evidence) {
-  return model_.reasoner->forward({beliefs, evidence}).logits;
-}
-
 Prediction Network::forward(const Batch& batch, const ForwardOptions& options) {
   Prediction prediction;
   prediction.evidence = label_beliefs(batch.labels, batch.evidence & batch.known, mask_);

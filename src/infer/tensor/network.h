@@ -17,7 +17,7 @@ struct Prediction {
   torch::Tensor perceived;  // [rows, slots, classes] perception's logits; undefined without pictures
   torch::Tensor evidence;   // [batch, positions, symbols] what the reasoner was given
   std::vector<torch::Tensor>
-      logits;  // per pass [batch, positions, symbols]; without a reasoner: log evidence
+      logits;               // per pass [batch, positions, symbols]; without a reasoner: log evidence
   nn::ReasonerState state;  // after the last pass, as ReasonerOutput has it
 };
 
@@ -41,8 +41,6 @@ class Network {
   // Logits of pictures [.., classes] at `positions` [..] → beliefs over the symbols of each [.., symbols]:
   // perception's distribution over the classes that its position's symbols have.
   torch::Tensor symbol_beliefs(const torch::Tensor& logits, const torch::Tensor& positions) const;
-  // Logits per pass from evidence `beliefs` [batch, positions, symbols] where `evidence` [batch, positions].
-  std::vector<torch::Tensor> reason(const torch::Tensor& beliefs, const torch::Tensor& evidence);
 
   nn::Model& model() { return model_; }
   const torch::Tensor& mask() const { return mask_; }

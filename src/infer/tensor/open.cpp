@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "infer/tensor/network.h"
+#include "nn/restarts.h"
 
 namespace as2::infer {
 namespace {
@@ -62,7 +63,8 @@ class TensorPerceiver : public Perceiver {
 
 class TensorGuide : public Guide {
  public:
-  explicit TensorGuide(std::shared_ptr<Networks> networks) : networks_(std::move(networks)) {}
+  TensorGuide(std::shared_ptr<Networks> networks, const SolverOptions& options)
+      : networks_(std::move(networks)), soft_tp_(*networks_->program), options_(options) {}
 
   std::vector<decode::Beliefs> guide(const std::vector<Evidence>& instances) override {
     const torch::NoGradGuard no_grad;
@@ -77,7 +79,12 @@ class TensorGuide : public Guide {
       for (const int position : instance.positions) given[position] = true;
       given += mask.size(0);
     }
-    const torch::Tensor logits = networks_->network.reason(beliefs.to(torch::kFloat32), evidence).back();
+    nn::Reasoner& reasoner = *networks_->model->reasoner;
+    const nn::ReasonerInput input{beliefs.to(torch::kFloat32), evidence};
+    torch::Tensor logits = reasoner.forward(input, options_.passes).logits.back();
+    if (options_.restarts > 1) {
+      logits = nn::run_restarts(reasoner, soft_tp_, input, logits, options_.restarts, options_.passes).logits;
+    }
     const torch::Tensor reasoned = torch::softmax(logits, -1).to(torch::kFloat64).contiguous();
     std::vector<decode::Beliefs> rows;
     const double* row = reasoned.data_ptr<double>();
@@ -87,6 +94,8 @@ class TensorGuide : public Guide {
 
  private:
   std::shared_ptr<Networks> networks_;
+  tp::SoftTp soft_tp_;
+  SolverOptions options_;
 };
 
 }  // namespace
@@ -99,7 +108,13 @@ Solver open_solver(const Card& card, std::shared_ptr<const compile::ConstraintPr
   }
   const auto networks = std::make_shared<Networks>(card, program);
   std::unique_ptr<Guide> guide;
-  if (with_guide && networks->model->reasoner) guide = std::make_unique<TensorGuide>(networks);
+  nn::Reasoner* const reasoner = with_guide ? networks->model->reasoner.get() : nullptr;
+  if (options.restarts > 1 && !(reasoner && reasoner->has_trajectories())) {
+    throw InputError({card.weights.string()},
+                     "restarts have no effect on this model: without noise every trajectory is the same",
+                     {"give --model a model that was trained with noise, as preset hard does"});
+  }
+  if (reasoner) guide = std::make_unique<TensorGuide>(networks, options);
   SolverOptions own = options;
   if (own.threads == 0) own.threads = at::get_num_threads();
   return {std::move(program), std::make_unique<TensorPerceiver>(networks), std::move(guide), own};
