@@ -175,19 +175,15 @@ SoftTpReasoner::Weights SoftTpReasoner::weights(torch::ScalarType dtype, std::in
   return w;
 }
 
-// [atoms, width] float32: the normal numbers that evaluation starts the trajectory from, by Box and Muller.
-// They come from our own generator, so that they are the same on every machine and device.
+// [atoms, width] float32: the normal numbers that evaluation starts the trajectory from. They come from our
+// own generator, so that they are the same on every machine and device.
 const torch::Tensor& SoftTpReasoner::noise_of(int trajectory) {
   torch::Tensor& noise = noise_[trajectory];
   if (noise.defined()) return noise;
-  const double turn = 2 * std::acos(-1.0);
   Random random(static_cast<std::uint64_t>(trajectory));
   const auto drawn = torch::empty({structure_.symbols * structure_.positions, options_.width});
   float* value = drawn.data_ptr<float>();
-  for (std::int64_t n = 0; n < drawn.numel(); ++n) {
-    const double radius = std::sqrt(-2 * std::log(1 - random.unit()));
-    value[n] = static_cast<float>(radius * std::cos(turn * random.unit()));
-  }
+  for (std::int64_t n = 0; n < drawn.numel(); ++n) value[n] = static_cast<float>(random.normal());
   return noise = drawn.to(structure_.mask.device());
 }
 
