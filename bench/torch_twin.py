@@ -13,6 +13,7 @@ Prints one JSON document. The modules carry the parameter names of our files, so
 
 import argparse
 import json
+import math
 import struct
 import sys
 import time
@@ -95,6 +96,38 @@ class Structure(nn.Module):
         return torch.where(count > 0, total / count.clamp(min=1), torch.ones_like(total))
 
 
+def normal_numbers(seed, count):
+    """The first normal() numbers of src/random.h's Random(seed)."""
+    mask = (1 << 64) - 1
+
+    def scatter(x):
+        x = (x + 0x9E3779B97F4A7C15) & mask
+        x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 & mask
+        x = (x ^ (x >> 27)) * 0x94D049BB133111EB & mask
+        return x ^ (x >> 31)
+
+    def rotate(x, by):
+        return (x << by | x >> (64 - by)) & mask
+
+    x, state = scatter(seed) ^ scatter(mask), []
+    for _ in range(4):
+        x = scatter(x)
+        state.append(x)
+
+    def unit():
+        result = rotate(state[1] * 5 & mask, 7) * 9 & mask
+        shifted = state[1] << 17 & mask
+        state[2] ^= state[0]
+        state[3] ^= state[1]
+        state[1] ^= state[2]
+        state[0] ^= state[3]
+        state[2] ^= shifted
+        state[3] = rotate(state[3], 45)
+        return (result >> 11) * 2.0**-53
+
+    return [math.sqrt(-2 * math.log(1 - unit())) * math.cos(2 * math.pi * unit()) for _ in range(count)]
+
+
 class SoftTpReasoner(nn.Module):
     """Preset `best`; the equations stand in src/nn/soft_tp_reasoner.cpp."""
 
@@ -116,6 +149,14 @@ class SoftTpReasoner(nn.Module):
         self.ff_out = nn.Linear(ff, c)
         self.read = nn.Linear(c, 1, bias=False)
         self.evidence_scale = nn.Parameter(torch.ones(()))
+
+    def start(self, beliefs):
+        """The state of evaluation's first trajectory before its first pass."""
+        if not self.o.get("state_noise"):
+            return None
+        (_, n, symbols), c = beliefs.shape, self.o["width"]
+        drawn = torch.tensor(normal_numbers(0, symbols * n * c), device=beliefs.device)
+        return drawn.view(1, symbols, n, c) * self.o["state_noise"]
 
     def mix(self, x):
         s, (batch, symbols, n, c) = self.s, x.shape
@@ -155,7 +196,7 @@ class SoftTpReasoner(nn.Module):
         return x + self.ff_out(F.gelu(self.ff_in(h) + shared[:, None]))
 
     def forward(self, beliefs, evidence, passes):
-        p, x, outputs = beliefs, None, []
+        p, x, outputs = beliefs, self.start(beliefs), []
         log_evidence = beliefs.clamp(min=1e-6).log()
         given = [beliefs, log_evidence, evidence[:, :, None].expand_as(beliefs).float()]
         for _ in range(passes):

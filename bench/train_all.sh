@@ -74,7 +74,7 @@ mkdir -p "$out/collected"
 for folder in "$out"/*/; do
   name=$(basename "$folder")
   [ -e "$folder/model.safetensors" ] && [ "$name" != warm-up ] || continue
-  for file in model.safetensors model.json metrics.jsonl curves.svg; do
+  for file in model.safetensors model.json model.toml metrics.jsonl curves.svg; do
     cp "$folder/$file" "$out/collected/$name.${file#model.}"
   done
 done

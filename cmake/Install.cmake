@@ -5,7 +5,7 @@
 # Only layers with a header in include/as2/ are offered, and what those are built on.
 include(CMakePackageConfigHelpers)
 
-set(AS2_CORE_LAYERS base asp compile decode prob verify)
+set(AS2_CORE_LAYERS base asp compile decode prob verify formats infer)
 set(AS2_TENSOR_LAYERS tp_core tp prob_tensor)
 add_library(as2_core INTERFACE)
 add_library(as2_as2 INTERFACE)

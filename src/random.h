@@ -3,6 +3,7 @@
 // distributions are left to each library and differ between them.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <utility>
 
@@ -53,6 +54,12 @@ class Random {
 
   // Uniform in [0, 1), a multiple of 2⁻⁵³.
   double unit() { return static_cast<double>(next() >> 11) * 0x1p-53; }
+
+  // Normal with mean 0 and variance 1 (Box and Muller, the cosine alone).
+  double normal() {
+    const double radius = std::sqrt(-2 * std::log(1 - unit()));
+    return radius * std::cos(2 * std::acos(-1.0) * unit());
+  }
 
   // Every order of first[0 … count − 1] equally likely (Fisher and Yates).
   template <typename Iterator>

@@ -9,11 +9,11 @@
 
 #include "bench/bench.h"
 #include "datasets/mnist.h"
-#include "eval/board_solver.h"
-#include "eval/trained.h"
+#include "eval/boards.h"
+#include "infer/card.h"
 #include "sudoku/board.h"
 #include "sudoku/render.h"
-#include "train/task.h"
+#include "task/task.h"
 #include "vision/board_image.h"
 
 namespace as2::bench {
@@ -22,7 +22,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kBoards = 500;
-constexpr std::size_t kHeldOut = train::kValidationDigits;
+constexpr std::size_t kHeldOut = task::kValidationDigits;
 
 // The cost, in nats, of correcting boards as they are and boards with one forged digit.
 struct Corrections {
@@ -43,7 +43,7 @@ sudoku::Grid forge(const sudoku::Grid& puzzle, Random& random) {
   return {};
 }
 
-std::vector<double> corrections(eval::BoardSolver& solver, const std::vector<sudoku::Grid>& puzzles,
+std::vector<double> corrections(infer::Solver& solver, const std::vector<sudoku::Grid>& puzzles,
                                 const datasets::Digits& digits, std::uint64_t seed) {
   const auto by_label = datasets::indices_by_label(digits);
   Random random(seed);
@@ -52,11 +52,12 @@ std::vector<double> corrections(eval::BoardSolver& solver, const std::vector<sud
     readings.push_back(vision::read_board(
         sudoku::render_board(sudoku::choose_images(puzzle, by_label, random), digits), "board"));
   std::vector<double> nats;
-  for (const eval::BoardAnswer& answer : solver.solve(readings)) nats.push_back(answer.correction);
+  for (const infer::Answer& answer : solver.solve(eval::scenes_of(readings)))
+    nats.push_back(answer.correction);
   return nats;
 }
 
-Corrections measure(eval::BoardSolver& solver, const datasets::Digits& digits, std::uint64_t seed) {
+Corrections measure(infer::Solver& solver, const datasets::Digits& digits, std::uint64_t seed) {
   sudoku::GenerateOptions options;
   options.min_clues = 24;
   options.max_clues = 45;
@@ -105,18 +106,19 @@ Json measure_misreading(torch::Device) {
   held.labels.assign(mnist.train.labels.begin() + static_cast<std::ptrdiff_t>(first),
                      mnist.train.labels.end());
   held.pixels.assign(mnist.train.image(first), mnist.train.image(first) + kHeldOut * datasets::kDigitPixels);
-  eval::BoardSolver solver(eval::default_model("sudoku"), 3, /*with_reasoner=*/false);
+  infer::Solver solver =
+      eval::open_board_solver(infer::default_model("sudoku"), 3, /*with_guide=*/false).solver;
   const Corrections choice = measure(solver, held, 2024), report = measure(solver, mnist.test, 4048);
   const double chosen = chosen_threshold(choice);
-  Json rows = {
-      row("threshold in use", eval::kMisreading, "nats", "the one chosen here", eval::kMisreading == chosen),
-      row("  chosen on held-out training digits", chosen, "nats")};
+  Json rows = {row("threshold in use", infer::kMisreading, "nats", "the one chosen here",
+                   infer::kMisreading == chosen),
+               row("  chosen on held-out training digits", chosen, "nats")};
   const auto add = [&](const std::string& where, const Mistakes& made) {
     rows.push_back(row("  true boards refused, " + where, 100 * made.refused, "%"));
     rows.push_back(row("  forged boards corrected, " + where, 100 * made.corrected, "%"));
   };
-  add("where it was chosen", mistakes(choice, eval::kMisreading));
-  add("test digits, other boards", mistakes(report, eval::kMisreading));
+  add("where it was chosen", mistakes(choice, infer::kMisreading));
+  add("test digits, other boards", mistakes(report, infer::kMisreading));
   return {{"boards", kBoards}, {"rows", rows}};
 }
 

@@ -7,8 +7,8 @@
 
 #include "bench/bench.h"
 #include "datasets/mnist.h"
-#include "eval/board_solver.h"
-#include "eval/trained.h"
+#include "eval/boards.h"
+#include "infer/card.h"
 #include "sudoku/board.h"
 #include "sudoku/render.h"
 #include "vision/board_image.h"
@@ -31,7 +31,7 @@ std::vector<sudoku::Board> puzzles() {
 }  // namespace
 
 Json measure_solve(torch::Device) {
-  const fs::path weights = eval::default_model("sudoku");
+  const fs::path weights = infer::default_model("sudoku");
   const datasets::Mnist mnist = datasets::load_mnist();
   const auto by_label = datasets::indices_by_label(mnist.test);
   const auto boards = puzzles();
@@ -41,7 +41,7 @@ Json measure_solve(torch::Device) {
     pictures.push_back(
         sudoku::render_board(sudoku::choose_images(board.puzzle, by_label, random), mnist.test));
 
-  eval::BoardSolver solver(weights, 3);
+  infer::Solver solver = eval::open_board_solver(weights, 3).solver;
   std::vector<vision::BoardReading> readings(kBoards);
   const double reading = best_seconds(
       [&] {
@@ -53,14 +53,15 @@ Json measure_solve(torch::Device) {
         });
       },
       0);
-  eval::SolveTimes best;
+  infer::SolveTimes best;
   double total = 0;
+  const std::vector<infer::Scene> scenes = eval::scenes_of(readings);
   for (int call = 0; call < 4; ++call) {
-    eval::SolveTimes times;
-    const auto answers = solver.solve(readings, &times);
+    infer::SolveTimes times;
+    const auto answers = solver.solve(scenes, &times);
     std::size_t right = 0;
     for (std::size_t k = 0; k < kBoards; ++k)
-      right += answers[k].completable && solver.digits(answers[k]) == boards[k].solution;
+      right += answers[k].completable && eval::digits_of(solver, answers[k]) == boards[k].solution;
     if (right < kBoards * 97 / 100)
       throw std::runtime_error("only " + std::to_string(right) + " boards solved");
     const double sum = times.perception + times.reasoning + times.decoding;

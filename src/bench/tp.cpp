@@ -8,8 +8,8 @@
 
 #include "as2/soft_tp.h"
 #include "bench/bench.h"
+#include "infer/tensor/step_graph.h"
 #include "torch_compat.h"
-#include "train/step_graph.h"
 
 namespace as2::bench {
 namespace {
@@ -155,7 +155,7 @@ using Tensors = std::vector<torch::Tensor>;
 // that outputs take turns as well.
 double device_seconds(torch::Device device, int copies, const std::function<Tensors(int)>& call) {
   constexpr int kCalls = 64;
-  train::StepGraph graph(device, /*capture=*/true);
+  infer::StepGraph graph(device, /*capture=*/true);
   const auto replay = [&] {
     graph.run([&] {
       std::vector<Tensors> kept(static_cast<std::size_t>(copies));

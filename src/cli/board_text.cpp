@@ -14,16 +14,16 @@ namespace as2::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using eval::BoardAnswer;
-using eval::BoardSolver;
+using infer::Answer;
+using infer::Solver;
 
 constexpr const char *kBold = "\033[1m", *kDim = "\033[36m", *kAlarm = "\033[31m", *kPlain = "\033[0m";
 
-int side_of(const BoardSolver& solver) {
+int side_of(const Solver& solver) {
   return static_cast<int>(std::lround(std::sqrt(static_cast<double>(solver.program().positions.size()))));
 }
 
-std::string place(const BoardSolver& solver, int position) {
+std::string place(const Solver& solver, int position) {
   const int side = side_of(solver);
   return "row " + std::to_string(position / side + 1) + ", column " + std::to_string(position % side + 1);
 }
@@ -42,7 +42,7 @@ std::string probability(double p) {
   return out.str();
 }
 
-const std::string& symbol(const BoardSolver& solver, int position, int index) {
+const std::string& symbol(const Solver& solver, int position, int index) {
   return solver.program().positions[position].symbols[index];
 }
 
@@ -64,10 +64,10 @@ std::string row_text(int row, int side, const Cell& cell) {
   return text;
 }
 
-void append_boards(const BoardSolver& solver, const BoardAnswer& answer, const BoardTextOptions& options,
+void append_boards(const Solver& solver, const Answer& answer, const BoardTextOptions& options,
                    std::ostream& out) {
   const int side = side_of(solver), box = static_cast<int>(std::lround(std::sqrt(side)));
-  const std::set<int> clues(answer.clues.begin(), answer.clues.end());
+  const std::set<int> clues(answer.evidence.begin(), answer.evidence.end());
   const auto cell = [&](const std::string& digit, char mark, const char* colour) {
     const std::string text = digit + mark;
     return options.colour && *colour ? colour + text + kPlain : text;
@@ -94,7 +94,7 @@ void append_boards(const BoardSolver& solver, const BoardAnswer& answer, const B
   }
 }
 
-std::set<std::string> families_at(const BoardSolver& solver, const std::vector<int>& groups, int position) {
+std::set<std::string> families_at(const Solver& solver, const std::vector<int>& groups, int position) {
   std::set<std::string> names;
   for (const int g : groups) {
     const compile::Group& group = solver.program().groups[g];
@@ -111,11 +111,10 @@ bool colour_wanted() {
   return isatty(STDOUT_FILENO) && (refused == nullptr || *refused == '\0');
 }
 
-std::string board_text(const BoardSolver& solver, const BoardAnswer& answer,
-                       const BoardTextOptions& options) {
+std::string board_text(const Solver& solver, const Answer& answer, const BoardTextOptions& options) {
   std::ostringstream out;
   append_boards(solver, answer, options, out);
-  for (const int clue : answer.clues) {
+  for (const int clue : answer.evidence) {
     const int read = solver.read_at(answer, clue);
     const double p = solver.belief(answer.beliefs, clue, read);
     if (p < options.threshold) {
@@ -160,7 +159,7 @@ std::string board_text(const BoardSolver& solver, const BoardAnswer& answer,
   return out.str();
 }
 
-Json board_json(const BoardSolver& solver, const BoardAnswer& answer, bool explain) {
+Json board_json(const Solver& solver, const Answer& answer, bool explain) {
   const compile::ConstraintProgram& program = solver.program();
   const bool solved = answer.completable;
   const bool refuted = !solved && !answer.decoded.models.empty();
@@ -168,7 +167,7 @@ Json board_json(const BoardSolver& solver, const BoardAnswer& answer, bool expla
             {"assignment", nullptr},
             {"confidence", nullptr},
             {"read", Json::object()}};
-  for (const int clue : answer.clues) {
+  for (const int clue : answer.evidence) {
     json["read"][program.positions[clue].name] = symbol(solver, clue, solver.read_at(answer, clue));
   }
   if (solved) {
@@ -187,7 +186,7 @@ Json board_json(const BoardSolver& solver, const BoardAnswer& answer, bool expla
   return json;
 }
 
-std::string no_completion(const BoardSolver& solver, const BoardAnswer& answer) {
+std::string no_completion(const Solver& solver, const Answer& answer) {
   std::string text = "no valid completion of what was read";
   if (answer.decoded.models.empty()) return text;
   std::set<std::string> families;

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "eval/board_solver.h"
+#include "as2/solver.h"
 
 namespace as2::cli {
 
@@ -19,14 +19,13 @@ bool colour_wanted();
 
 // The reading and the answer side by side, then what was unsure, what the rules corrected, and whether the
 // answer is the only one.
-std::string board_text(const eval::BoardSolver& solver, const eval::BoardAnswer& answer,
+std::string board_text(const infer::Solver& solver, const infer::Answer& answer,
                        const BoardTextOptions& options);
 
 // {status, assignment, confidence, read, changed, unique, margin}; with `explain` also conflicts.
-nlohmann::ordered_json board_json(const eval::BoardSolver& solver, const eval::BoardAnswer& answer,
-                                  bool explain);
+nlohmann::ordered_json board_json(const infer::Solver& solver, const infer::Answer& answer, bool explain);
 
 // Why what was read has no completion, in one line, with the nearest answer's changes.
-std::string no_completion(const eval::BoardSolver& solver, const eval::BoardAnswer& answer);
+std::string no_completion(const infer::Solver& solver, const infer::Answer& answer);
 
 }  // namespace as2::cli

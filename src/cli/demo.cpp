@@ -14,7 +14,7 @@
 #include "cli/board_text.h"
 #include "cli/verbs.h"
 #include "datasets/mnist.h"
-#include "eval/board_solver.h"
+#include "eval/boards.h"
 #include "eval/evaluate.h"
 #include "eval/trained.h"
 #include "sudoku/board.h"
@@ -26,8 +26,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-using eval::BoardAnswer;
-using eval::BoardSolver;
 
 constexpr std::uint64_t kSeed = 2026;   // of the boards shown and of the digits drawn for them
 constexpr int kShownClues = 36;         // the usual number in published visual Sudoku, within one
@@ -63,7 +61,7 @@ struct Shown {
   sudoku::Board board;
   formats::Image picture;
   vision::BoardReading reading;
-  BoardAnswer answer;
+  infer::Answer answer;
   bool misread = false;
   std::optional<bool> valid;  // by clingo
 };
@@ -72,8 +70,9 @@ class Demo {
  public:
   explicit Demo(const Arguments& arguments)
       : arguments_(arguments),
-        weights_(arguments.model.empty() ? eval::default_model("sudoku") : fs::path(arguments.model)),
-        solver_(weights_, 3) {}
+        weights_(arguments.model.empty() ? infer::default_model("sudoku") : fs::path(arguments.model)),
+        boards_(eval::open_board_solver(weights_, 3)),
+        solver_(boards_.solver) {}
 
   int run() {
     const auto start = std::chrono::steady_clock::now();
@@ -122,7 +121,7 @@ class Demo {
             vision::read_board(boards[k].picture, "board " + std::to_string(boards[k].number));
         readings.push_back(boards[k].reading);
       }
-      const auto answers = solver_.solve(readings);
+      const auto answers = solver_.solve(eval::scenes_of(readings));
       for (std::size_t k = 0; k < kAtOnce && !found; ++k) {
         boards[k].answer = answers[k];
         boards[k].misread = is_misread(boards[k]);
@@ -134,7 +133,7 @@ class Demo {
   }
 
   bool is_misread(const Shown& shown) const {
-    for (const int clue : shown.answer.clues) {
+    for (const int clue : shown.answer.evidence) {
       const std::string& read =
           solver_.program().positions[clue].symbols[solver_.read_at(shown.answer, clue)];
       if (read != std::to_string(shown.board.solution[clue])) return true;
@@ -143,14 +142,14 @@ class Demo {
   }
 
   bool is_right(const Shown& shown) const {
-    return shown.answer.completable && solver_.digits(shown.answer) == shown.board.solution;
+    return shown.answer.completable && eval::digits_of(solver_, shown.answer) == shown.board.solution;
   }
 
   void certify() {
     std::vector<verify::ChosenAtoms> chosen;
     for (const Shown& shown : shown_)
       chosen.push_back(verify::chosen_atoms(solver_.program(), shown.answer.assignment()));
-    const auto verdicts = verify::verify({solver_.program_config().file}, chosen);
+    const auto verdicts = verify::verify({boards_.source.file}, chosen);
     document_["boards"] = Json::array();
     for (std::size_t k = 0; k < shown_.size(); ++k) {
       shown_[k].valid = verdicts[k].valid;
@@ -189,7 +188,8 @@ class Demo {
     for (std::size_t k = 0; k < shown_.size(); ++k) {
       const Shown& shown = shown_[k];
       const int y = kGap + static_cast<int>(k) * (side + kGap);
-      formats::Image answer = vision::draw_answer(shown.picture, shown.reading, solver_.digits(shown.answer));
+      formats::Image answer =
+          vision::draw_answer(shown.picture, shown.reading, eval::digits_of(solver_, shown.answer));
       answer = formats::resize(answer, side, side);
       for (const decode::Change& change : shown.answer.explanation.changed) {
         const vision::CellPlace& cell = shown.reading.places[static_cast<std::size_t>(change.position)];
@@ -216,8 +216,8 @@ class Demo {
     options.batch = 16;  // fits the processor's caches better than hundreds
     return options;
   }
-  train::TaskOptions task_options() const {
-    train::TaskOptions options;
+  task::TaskOptions task_options() const {
+    task::TaskOptions options;
     options.data_dir = arguments_.data_dir;
     return options;
   }
@@ -228,8 +228,8 @@ class Demo {
     const std::string clues = kTableClues;
     const eval::Trained trained = eval::load_trained(
         weights_, "sudoku", {"data.min_clues=" + clues, "data.max_clues=" + clues}, task_options());
-    const auto ours = eval::evaluate_boards(*trained.model, *trained.task, trained.config,
-                                            trained.task->instances(train::Part::kTest, count), torch::kCPU,
+    const auto ours = eval::evaluate_boards(*trained.model, *trained.task,
+                                            trained.task->instances(task::Part::kTest, count), torch::kCPU,
                                             evaluate_options());
     Json paper = Json::object();
     for (const PaperBoards& row : kPaperBoards) paper[row.method] = numbers(row);
@@ -282,12 +282,12 @@ class Demo {
 
   void measure_sums() {
     std::vector<Json> measured;
-    for (const fs::path& weights : eval::shipped_models("addition")) {
+    for (const fs::path& weights : infer::shipped_models("addition")) {
       tell("measuring " + weights.filename().string());
       const eval::Trained trained = eval::load_trained(weights, "addition", {}, task_options());
       const std::int64_t count = 5 * (arguments_.full ? kFullBoards : arguments_.boards);
-      measured.emplace_back(eval::evaluate_tuples(*trained.model, *trained.task, trained.config,
-                                                  trained.task->instances(train::Part::kTest, count),
+      measured.emplace_back(eval::evaluate_tuples(*trained.model, *trained.task,
+                                                  trained.task->instances(task::Part::kTest, count),
                                                   torch::kCPU, evaluate_options()));
       measured.back()["model"] = weights.filename().string();
     }
@@ -321,7 +321,8 @@ class Demo {
 
   const Arguments& arguments_;
   fs::path weights_;
-  BoardSolver solver_;
+  eval::BoardSolver boards_;
+  infer::Solver& solver_;
   std::vector<Shown> shown_;
   Json document_{{"seed", kSeed}};
 };

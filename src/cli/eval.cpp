@@ -11,7 +11,8 @@
 #include "cli/verbs.h"
 #include "eval/evaluate.h"
 #include "eval/trained.h"
-#include "sudoku/board_list.h"
+#include "infer/card.h"
+#include "task/sources.h"
 
 namespace as2::cli {
 namespace {
@@ -23,7 +24,8 @@ struct EvalArguments {
   std::vector<std::string> settings;
   std::int64_t count = 1000;
   std::uint64_t seed = 0;
-  int refine = 10;
+  std::optional<int> refine, passes;
+  int restarts = 1;
   bool no_clingo = false, pipeline = false, as_json = false, quiet = false, validation = false;
 };
 
@@ -39,27 +41,19 @@ std::pair<int, int> parse_range(const std::string& text) {
   throw UsageError("--clues " + text + ": expected a number or a range like 22-30");
 }
 
-train::Instances listed_boards(const EvalArguments& a, const train::Task& task) {
-  std::vector<sudoku::Board> boards = sudoku::read_boards(a.boards), chosen;
-  std::pair<int, int> range{0, 256};
-  if (!a.clues.empty()) range = parse_range(a.clues);
-  for (sudoku::Board& board : boards) {
-    const int clues = sudoku::clue_count(board.puzzle);
-    if (clues < range.first || clues > range.second) continue;
-    if (a.count > 0 && static_cast<std::int64_t>(chosen.size()) >= a.count) break;
-    if (board.solution.empty()) {
-      if (const int solutions = sudoku::count_solutions(board.puzzle); solutions != 1)
-        throw InputError(
-            {a.boards},
-            std::string(solutions == 0 ? "a board has no solution: " : "a board has several solutions: ") +
-                sudoku::grid_text(board.puzzle),
-            {"leave it out, or write the solution that counts behind it, after a comma"});
-      board.solution = *sudoku::solve(board.puzzle);
-    }
-    chosen.push_back(std::move(board));
-  }
-  if (chosen.empty()) throw InputError({a.boards}, "has no board with that many clues");
-  return task.of_boards(chosen);
+// Flags that the task's examples have no use for are mistakes, not wishes.
+void refuse_flags(const EvalArguments& a, const task::Task& task, const nn::Model& model) {
+  const task::Source& source = task::source_of(task.config().data.source);
+  const auto refuse = [&](const std::string& flag, const std::string& why) {
+    throw UsageError(flag + " does not apply: " + why);
+  };
+  const std::string kind = "examples of the task '" + a.task + "' are " + source.name;
+  if (a.pipeline && model.perception.is_empty()) refuse("--pipeline", "the model has no perception");
+  if (a.restarts > 1 && !model.reasoner) refuse("--restarts", "the model has no reasoner");
+  if (source.figures == task::Figures::kBoards) return;
+  if (a.restarts > 1) refuse("--restarts", kind + ", of which no figures of restarts are given");
+  if (a.pipeline) refuse("--pipeline", kind + ", which clingo does not complete");
+  if (a.refine) refuse("--refine", kind + ", of which no refined figures are given");
 }
 
 void print_table(const json& result) {
@@ -85,42 +79,40 @@ void print_table(const json& result) {
 
 int evaluate(const EvalArguments& a) {
   const std::filesystem::path file =
-      a.model.empty() ? eval::default_model(a.task) : std::filesystem::path(a.model);
+      a.model.empty() ? infer::default_model(a.task) : std::filesystem::path(a.model);
   std::vector<std::string> settings = a.settings;
+  task::ListOptions list;
+  list.count = a.count;
   if (!a.clues.empty()) {
     const auto [low, high] = parse_range(a.clues);
+    list.min_clues = low;
+    list.max_clues = high;
     settings.push_back("data.min_clues=" + std::to_string(low));
     settings.push_back("data.max_clues=" + std::to_string(high));
   }
-  train::TaskOptions task_options;
+  if (a.passes) settings.push_back("model.reasoner.eval_passes=" + std::to_string(*a.passes));
+  task::TaskOptions task_options;
   task_options.data_dir = a.data_dir;
   eval::EvaluateOptions options;
   if (!a.quiet)
     options.report = task_options.report = [](const std::string& text) { std::cerr << text << '\n'; };
   const eval::Trained trained = eval::load_trained(file, a.task, settings, task_options);
-  const train::Config& config = trained.config;
-  const train::Task& task = *trained.task;
+  const task::Task& task = *trained.task;
   nn::Model& model = *trained.model;
-  options.refine_steps = a.refine;
+  refuse_flags(a, task, model);
+  if (a.refine) options.refine_steps = *a.refine;
+  options.restarts = a.restarts;
   options.certify = !a.no_clingo;
-  options.pipeline = a.pipeline || config.preset == "pipeline";
+  options.pipeline = a.pipeline || trained.card.preset == "pipeline";
   options.seed = a.seed;
   const torch::Device device = parse_device(a.device);
-  options.part = a.validation ? train::Part::kValidation : train::Part::kTest;
-  const train::Instances instances = a.boards.empty()                 ? task.instances(options.part, a.count)
-                                     : config.data.source == "boards" ? listed_boards(a, task)
-                                     : config.data.source == "tuples"
-                                         ? task.read_tuples(a.boards, options.part)
-                                         : task.read_instances(a.boards);
-  json result;
-  if (config.data.source == "images")
-    result = eval::evaluate_pictures(model, task, instances, device, options);
-  else if (config.data.source == "tuples")
-    result = eval::evaluate_tuples(model, task, config, instances, device, options);
-  else
-    result = eval::evaluate_boards(model, task, config, instances, device, options);
-  result["task"] = config.task;
-  result["preset"] = config.preset;
+  options.part = list.part = a.validation ? task::Part::kValidation : task::Part::kTest;
+  const task::Instances instances =
+      a.boards.empty() ? task.instances(options.part, a.count)
+                       : task::source_of(task.config().data.source).read(task, a.boards, list);
+  json result = eval::evaluate(model, task, instances, device, options);
+  result["task"] = trained.card.task;
+  result["preset"] = trained.card.preset;
   result["model"] = file.string();
   result["pictures"] = a.validation ? "validation" : "test";
   if (a.as_json)
@@ -143,10 +135,21 @@ Action declare_eval(CLI::App& command) {
   command.add_option("--clues", a->clues, "boards with this many clues: 36, or 22-30");
   command.add_option("--count", a->count, "examples")->capture_default_str()->check(CLI::Range(1, 10000000));
   command.add_option("--seed", a->seed, "of the pictures drawn")->capture_default_str();
-  command.add_option("--refine", a->refine, "steps of refinement")
+  command.add_option("--refine", a->refine, "steps of refinement; default: 10")->check(CLI::Range(0, 10000));
+  command
+      .add_option("--passes", a->passes, "the most passes of the reasoner; default: eval_passes of its card")
+      ->check(CLI::Range(1, 1000000));
+  command
+      .add_option(
+          "--restarts", a->restarts,
+          "the most trajectories of the reasoner, from different noise; the one that the rules object "
+          "to least answers")
       ->capture_default_str()
-      ->check(CLI::Range(0, 10000));
-  command.add_option("--set", a->settings, "any setting of the task")->allow_extra_args(false);
+      ->check(CLI::Range(1, 1000000));
+  command
+      .add_option("--set", a->settings,
+                  "a setting of the task's program, images, labels or data, or model.reasoner.eval_passes")
+      ->allow_extra_args(false);
   command.add_option("--device", a->device, "auto, cpu, cuda or cuda:N")->capture_default_str();
   command.add_option("--data-dir", a->data_dir,
                      "folder of MNIST's idx files; default: $AS2_DATA, the cache, the network");

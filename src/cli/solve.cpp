@@ -12,9 +12,10 @@
 #include "cli/board_text.h"
 #include "cli/validators.h"
 #include "cli/verbs.h"
-#include "eval/trained.h"
+#include "eval/boards.h"
 #include "files.h"
 #include "formats/image.h"
+#include "infer/card.h"
 
 namespace as2::cli {
 namespace {
@@ -29,7 +30,7 @@ struct Arguments {
   std::vector<std::string> images;
   std::string model, out, debug_dir;
   double threshold = 0.9;
-  int box = 3;
+  int box = 3, passes = 0, restarts = 1;
   bool explain = false, json = false, verbose = false;
 };
 
@@ -79,17 +80,26 @@ void write_debug(const std::string& image, const Picture& picture, const Argumen
     formats::write_png((fs::path(arguments.debug_dir) / (stem + "-" + step + ".png")).string(), shown);
 }
 
+infer::SolverOptions guided_by(const Arguments& arguments) {
+  infer::SolverOptions options;
+  options.passes = arguments.passes;
+  options.restarts = arguments.restarts;
+  return options;
+}
+
 class Solving {
  public:
   explicit Solving(const Arguments& arguments)
       : arguments_(arguments),
-        solver_(arguments.model.empty() ? eval::default_model("sudoku") : fs::path(arguments.model),
-                arguments.box) {}
+        solver_(eval::open_board_solver(
+                    arguments.model.empty() ? infer::default_model("sudoku") : fs::path(arguments.model),
+                    arguments.box, /*with_guide=*/true, guided_by(arguments))
+                    .solver) {}
 
   int run() {
     const auto& images = arguments_.images;
     if (!arguments_.out.empty() && images.size() > 1) fs::create_directories(arguments_.out);
-    // One board is solved before two threads have found together.
+    // A board is solved in less time than starting a second thread takes.
     at::set_num_threads(static_cast<int>(std::min<std::size_t>(images.size(), at::get_num_threads())));
     const auto start = Clock::now();
     for (std::size_t first = 0; first < images.size(); first += kBoardsAtOnce)
@@ -110,11 +120,11 @@ class Solving {
                        }
                      });
     reading_seconds_ += std::chrono::duration<double>(Clock::now() - start).count();
-    std::vector<vision::BoardReading> boards;
+    std::vector<infer::Scene> scenes;
     for (const Picture& picture : pictures) {
-      if (picture.error.empty()) boards.push_back(picture.reading);
+      if (picture.error.empty()) scenes.push_back(eval::scene_of(picture.reading));
     }
-    const std::vector<eval::BoardAnswer> answers = solver_.solve(boards, &times_);
+    const std::vector<infer::Answer> answers = solver_.solve(scenes, &times_);
     std::size_t next = 0;
     for (std::size_t k = 0; k < pictures.size(); ++k) {
       const std::string& image = arguments_.images[first + k];
@@ -127,7 +137,7 @@ class Solving {
     }
   }
 
-  void show(const std::string& image, const Picture& picture, const eval::BoardAnswer& answer) {
+  void show(const std::string& image, const Picture& picture, const infer::Answer& answer) {
     Json json = arguments_.json ? board_json(solver_, answer, arguments_.explain) : Json::object();
     if (!answer.completable) {
       const InputError error({image}, no_completion(solver_, answer), {"saw " + picture.reading.saw});
@@ -135,8 +145,9 @@ class Solving {
       return;
     }
     if (!arguments_.out.empty()) {
-      formats::write_png(drawn_path(image, arguments_).string(),
-                         vision::draw_answer(picture.image, picture.reading, solver_.digits(answer)));
+      formats::write_png(
+          drawn_path(image, arguments_).string(),
+          vision::draw_answer(picture.image, picture.reading, eval::digits_of(solver_, answer)));
     }
     if (arguments_.json) {
       print(image, json);
@@ -175,8 +186,8 @@ class Solving {
   }
 
   const Arguments& arguments_;
-  eval::BoardSolver solver_;
-  eval::SolveTimes times_;
+  infer::Solver solver_;
+  infer::SolveTimes times_;
   double reading_seconds_ = 0;
   bool failed_ = false;
 };
@@ -188,7 +199,7 @@ Action declare_solve(CLI::App& command) {
   command.add_option("images", arguments->images, "Pictures of boards: PNG, JPEG, BMP or PGM")
       ->required()
       ->type_name("IMAGE");
-  command.add_flag("--json", arguments->json, "One JSON document an image, one a line");
+  command.add_flag("--json", arguments->json, "One JSON document per image, one per line");
   command.add_flag("--explain", arguments->explain, "Also which rules the reading conflicts with");
   command
       .add_option("--out", arguments->out,
@@ -201,6 +212,16 @@ Action declare_solve(CLI::App& command) {
       ->capture_default_str();
   command.add_option("--box", arguments->box, "Side of a box: 3 for 9x9 boards, 2 for 4x4")
       ->check(CLI::Range(2, 3))
+      ->capture_default_str();
+  command
+      .add_option("--passes", arguments->passes,
+                  "The most passes of the reasoner; default: eval_passes of its card")
+      ->check(CLI::Range(1, 1000000));
+  command
+      .add_option("--restarts", arguments->restarts,
+                  "The most trajectories of the reasoner, from different noise; the one that the rules "
+                  "object to least says what it believes")
+      ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   command.add_option("--debug-dir", arguments->debug_dir,
                      "Writes what was seen in each picture there: ink, grid, cells");

@@ -90,13 +90,40 @@ class Report {
                  line["validation"]["score"].get<double>(), line.contains("best") ? "  best" : "");
   }
 
+  // `all`: examples kept for validation, of which a time budget may leave room for fewer.
+  void validation(std::int64_t done, std::int64_t of, std::int64_t all) {
+    if (quiet_) return;
+    if (terminal_) {
+      std::fprintf(stderr, "\rvalidating %lld/%lld \033[K", static_cast<long long>(done),
+                   static_cast<long long>(of));
+    }
+    if (done < of || of >= all || sized_) return;
+    sized_ = true;
+    say("validating on " + std::to_string(of) + " of " + std::to_string(all) +
+        " examples: what a tenth of the time budget has room for");
+  }
+
   void say(const std::string& text) const {
     if (!quiet_) std::cerr << (terminal_ ? "\r\033[K" : "") << text << '\n';
   }
 
  private:
-  bool quiet_, terminal_;
+  bool quiet_, terminal_, sized_ = false;
 };
+
+std::string ended_text(train::Ended ended) {
+  switch (ended) {
+    case train::Ended::kEpochs:
+      return "done, all epochs trained: ";
+    case train::Ended::kTimeBudget:
+      return "done, the time budget is spent: ";
+    case train::Ended::kStopAt:
+      return "done, validation reached train.stop_at: ";
+    case train::Ended::kInterrupted:
+      return "stopped; go on with: as2 train --resume ";
+  }
+  return "";
+}
 
 // As a shell would have to be given it.
 std::string quoted(const std::string& word) {
@@ -227,7 +254,7 @@ Prepared prepare(const TrainArguments& a, const std::string& resumed, const Repo
   return prepared;
 }
 
-json train_one(const TrainArguments& a, const Report& report, torch::Device device, train::Workers& workers) {
+json train_one(const TrainArguments& a, Report& report, torch::Device device, train::Workers& workers) {
   const bool resumes = !a.resume.empty();
   const std::string resumed = workers.broadcast(resumes && workers.writes() ? read_resumed(a) : "");
   const Prepared prepared =
@@ -237,6 +264,9 @@ json train_one(const TrainArguments& a, const Report& report, torch::Device devi
   train::TrainHooks hooks;
   hooks.on_progress = [&](const train::Progress& p) { report.progress(p); };
   hooks.on_record = [&](const json& line) { report.record(line); };
+  hooks.on_validation = [&](std::int64_t done, std::int64_t of) {
+    report.validation(done, of, config.data.validation);
+  };
   hooks.stop = &stop_on_interrupt();
   hooks.command = command_line(a);
   const auto trainer = workers.after_rank_zero([&] {
@@ -249,12 +279,20 @@ json train_one(const TrainArguments& a, const Report& report, torch::Device devi
     fs::remove(folder / "metrics.jsonl");  // of a run that ended before it had a model
   }
   const train::TrainResult result = trainer->run();
-  report.say((result.interrupted ? "stopped; go on with: as2 train --resume " : "done: ") + folder.string());
-  json outcome = {
-      {"task", config.task},       {"preset", config.preset},           {"seed", config.seed},
-      {"score", nullptr},          {"validation", result.validation},   {"steps", result.steps},
-      {"seconds", result.seconds}, {"interrupted", result.interrupted}, {"folder", folder.string()},
-      {"model", nullptr},          {"workers", workers.world()},        {"backend", workers.backend()}};
+  report.say(ended_text(result.ended) + folder.string());
+  json outcome = {{"task", config.task},
+                  {"preset", config.preset},
+                  {"seed", config.seed},
+                  {"score", nullptr},
+                  {"validation", result.validation},
+                  {"steps", result.steps},
+                  {"seconds", result.seconds},
+                  {"interrupted", result.interrupted()},
+                  {"folder", folder.string()},
+                  {"model", nullptr},
+                  {"workers", workers.world()},
+                  {"backend", workers.backend()},
+                  {"ended", train::name_of(result.ended)}};
   if (!result.validation.is_null()) {  // else it was stopped before there was a model
     outcome["score"] = result.score;
     outcome["model"] = result.model.string();
@@ -306,9 +344,12 @@ int train_as_worker(TrainArguments a, const Seeds& seeds) {
   stop_on_interrupt();
   const train::Launch launch = train::launch_from_environment();
   const torch::Device device = device_for(a.device, launch, a.workers);
+  if (a.no_graph && !device.is_cuda())
+    throw UsageError(
+        "--no-graph does not apply: steps are captured on CUDA alone, and this run is on the CPU");
   const c10::DeviceGuard on_device(device);
   train::Workers workers(launch, device);
-  const Report report(a.quiet || !workers.writes());
+  Report report(a.quiet || !workers.writes());
   const std::string out = a.out;
   json runs = json::array();
   for (const std::optional<std::int64_t> seed : seeds) {
@@ -359,7 +400,9 @@ Action declare_train(CLI::App& command) {
       .add_option("--resume", a->resume,
                   "goes on with the run in this folder; --epochs, --set and the like change its settings")
       ->excludes("--seeds", "--out");
-  command.add_option("--time-budget", a->time_budget, "seconds to train; the learning rate follows the time")
+  command
+      .add_option("--time-budget", a->time_budget,
+                  "seconds to train and validate; the learning rate follows the time")
       ->check(number_between(0, 1e9));
   command.add_option("--epochs", a->epochs, "train.epochs");
   command.add_option("--batch", a->batch, "train.batch");

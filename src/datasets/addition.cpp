@@ -13,7 +13,7 @@ Addition generate_addition(const Digits& digits, int addends, std::size_t count,
   const auto total = static_cast<std::uint32_t>(digits.size());
   AS2_REQUIRE(addends >= 1 && static_cast<std::uint32_t>(addends) <= total,
               "as many addends as digits at most");
-  Addition addition{addends, {}, {}};
+  Addition addition{addends, {}, {}, {}};
   std::vector<std::uint32_t> order(total);
   std::size_t next = total;
   for (std::uint64_t pass = 0; addition.size() < count;) {
@@ -32,13 +32,13 @@ Addition generate_addition(const Digits& digits, int addends, std::size_t count,
   return addition;
 }
 
-Addition parse_addition(const std::string& text, const std::string& name, const Digits& digits) {
-  Addition addition{0, {}, {}};
+Addition parse_addition(const std::string& text, const std::string& name, int addends, std::size_t pictures) {
+  Addition addition{addends, {}, {}, {}};
   std::istringstream lines(text);
   std::string content;
   for (int number = 1; std::getline(lines, content); ++number) {
     const auto fail = [&](const std::string& message) {
-      throw InputError({name, number}, message, {"a line is MNIST indices, then the sum of their digits"});
+      throw InputError({name, number}, message, {"a line is picture indices, then the sum of their digits"});
     };
     std::istringstream words(content.substr(0, content.find('#')));
     std::vector<std::uint32_t> values;
@@ -48,33 +48,23 @@ Addition parse_addition(const std::string& text, const std::string& name, const 
       values.push_back(static_cast<std::uint32_t>(std::stoul(word)));
     }
     if (values.empty()) continue;
-    if (values.size() < 2) fail("one number, expected indices and a sum");
-    const int addends = static_cast<int>(values.size()) - 1;
-    if (addition.addends == 0) addition.addends = addends;
-    if (addends != addition.addends) {
-      fail(std::to_string(values.size()) + " numbers, the first line has " +
-           std::to_string(addition.addends + 1));
+    if (static_cast<int>(values.size()) != addends + 1) {
+      fail("found " + std::to_string(values.size()) + " numbers, expected " + std::to_string(addends) +
+           " picture indices and their sum");
     }
-    int sum = 0;
     for (int k = 0; k < addends; ++k) {
-      if (values[k] >= digits.size()) {
-        fail("index " + std::to_string(values[k]) + ", the split has " + std::to_string(digits.size()) +
-             " digits");
-      }
-      sum += digits.labels[values[k]];
-    }
-    if (static_cast<std::uint32_t>(sum) != values.back()) {
-      fail("the sum is " + std::to_string(values.back()) + ", but the labels add up to " +
-           std::to_string(sum));
+      if (values[k] >= pictures)
+        fail("picture " + std::to_string(values[k]) + " is not one of 0 to " + std::to_string(pictures - 1));
     }
     addition.indices.insert(addition.indices.end(), values.begin(), values.end() - 1);
-    addition.sums.push_back(sum);
+    addition.sums.push_back(static_cast<int>(values.back()));
+    addition.lines.push_back(number);
   }
   return addition;
 }
 
-Addition read_addition(const std::string& path, const Digits& digits) {
-  return parse_addition(formats::read_unpacked(path), path, digits);
+Addition read_addition(const std::string& path, int addends, std::size_t pictures) {
+  return parse_addition(formats::read_unpacked(path), path, addends, pictures);
 }
 
 std::string format_addition(const Addition& addition) {

@@ -13,6 +13,7 @@ struct Addition {
   int addends = 2;
   std::vector<std::uint32_t> indices;  // size() × addends MNIST indices
   std::vector<int> sums;
+  std::vector<int> lines;  // of the list each stood on; empty where they were generated
 
   std::size_t size() const { return sums.size(); }
 };
@@ -21,10 +22,11 @@ struct Addition {
 // occurs at most once a pass; when too few are left, a new pass begins.
 Addition generate_addition(const Digits& digits, int addends, std::size_t count, std::uint64_t seed);
 
-// Reads a list, plain or gzipped; every line has as many numbers as the first. `#` starts a comment. Throws
-// InputError with the line's number for a broken line, an index that is not there or a sum that is wrong.
-Addition parse_addition(const std::string& text, const std::string& name, const Digits& digits);
-Addition read_addition(const std::string& path, const Digits& digits);
+// Reads a list, plain or gzipped, of tuples of `pictures` pictures. `#` starts a comment. Throws InputError
+// with the line's number for a broken line or an index that is not there. Whether a sum is right is the
+// program's to say.
+Addition parse_addition(const std::string& text, const std::string& name, int addends, std::size_t pictures);
+Addition read_addition(const std::string& path, int addends, std::size_t pictures);
 std::string format_addition(const Addition& addition);
 
 }  // namespace as2::datasets

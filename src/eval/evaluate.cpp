@@ -8,47 +8,52 @@
 #include "as2/decoder.h"
 #include "as2/soft_tp.h"
 #include "as2/verifier.h"
-#include "train/objective.h"
-#include "train/step_graph.h"
+#include "infer/tensor/network.h"
+#include "infer/tensor/step_graph.h"
+#include "nn/restarts.h"
+#include "task/batches.h"
+#include "task/sources.h"
 
 namespace as2::eval {
 namespace {
 
 using compile::Assignment;
+using infer::Batch;
 using nlohmann::json;
-using train::Batch;
 
 // What the networks say about every example, on the CPU.
 struct Beliefs {
   torch::Tensor evidence;  // [examples, positions, symbols] float64: what the reasoner was given
   torch::Tensor answer;    // the same shape: what it made of it
   torch::Tensor refined;   // after K steps of Eq. 6
+  // With restarts: beliefs of the best trajectory, whether its answer is valid, and how many were run.
+  torch::Tensor restarted, valid, trajectories;
 };
 
 class Reader {
  public:
-  Reader(nn::Model& model, const train::Task& task, const train::Instances& instances, torch::Device device,
+  Reader(nn::Model& model, const task::Task& task, const task::Instances& instances, torch::Device device,
          const EvaluateOptions& options)
-      : soft_tp_(task.program()), options_(options), graph_(device, /*capture=*/true) {
+      : model_(model), soft_tp_(task.program()), options_(options), graph_(device, /*capture=*/true) {
     model.to(device);
     model.eval();
     if (model.reasoner) model.reasoner->set_fixed_passes(device.is_cuda());
     mask_ = soft_tp_.mask(torch::empty({0}, device)).to(device);
-    network_ = std::make_unique<train::Network>(model, task.pictures(), mask_);
-    train::BatchOptions batches;
+    network_ = std::make_unique<infer::Network>(model, task.pictures(), mask_);
+    task::BatchOptions batches;
     batches.batch = std::min(options.batch, std::max<std::int64_t>(1, instances.size()));
     batches.picture_rows = model.perception.is_empty() ? 0 : batches.batch;
     batches.shuffle = false;
     batches.seed = options.seed;
-    batches_ = std::make_unique<train::Batches>(instances, task.pool(options.part), task.pictures(), batches,
-                                                device);
+    batches_ =
+        std::make_unique<task::Batches>(instances, task.pool(options.part), task.pictures(), batches, device);
   }
 
   // Calls `use` with every batch, its prediction, and how many of its rows count.
   void each(bool perceived,
-            const std::function<void(const Batch&, const train::Prediction&, std::int64_t)>& use) {
+            const std::function<void(const Batch&, const infer::Prediction&, std::int64_t)>& use) {
     torch::NoGradGuard no_grad;
-    train::ForwardOptions forward;
+    infer::ForwardOptions forward;
     forward.perceived_rows = perceived ? batches_->rows() : 0;
     graph_.forget();
     for (std::int64_t index = 0; index < batches_->batches(); ++index) {
@@ -60,7 +65,7 @@ class Reader {
 
   Beliefs beliefs(bool perceived) {
     std::vector<torch::Tensor> evidence, answer, refined;
-    each(perceived, [&](const Batch&, const train::Prediction& prediction, std::int64_t rows) {
+    each(perceived, [&](const Batch&, const infer::Prediction& prediction, std::int64_t rows) {
       const torch::Tensor beliefs = torch::softmax(prediction.logits.back(), -1);
       const auto keep = [&](std::vector<torch::Tensor>& list, const torch::Tensor& tensor) {
         list.push_back(tensor.narrow(0, 0, rows).to(torch::kCPU, torch::kFloat64));
@@ -69,18 +74,52 @@ class Reader {
       keep(answer, beliefs);
       keep(refined, soft_tp_.refine(beliefs, options_.refine_steps));
     });
-    return {torch::cat(evidence), torch::cat(answer), torch::cat(refined)};
+    Beliefs beliefs{torch::cat(evidence), torch::cat(answer), torch::cat(refined), {}, {}, {}};
+    if (options_.restarts > 1) restart(beliefs);
+    return beliefs;
   }
 
  private:
+  // From all examples together, so that what few are left unsolved fill a batch.
+  void restart(Beliefs& beliefs) {
+    torch::NoGradGuard no_grad;
+    nn::Reasoner& reasoner = *model_.reasoner;
+    if (!reasoner.has_trajectories()) {
+      throw InputError("restarts have no effect on this model: without noise every trajectory is the same",
+                       {"train with model.reasoner.state_noise or path_noise above 0, as preset hard does"});
+    }
+    const torch::Device device = mask_.device();
+    reasoner.set_fixed_passes(false);
+    std::vector<torch::Tensor> restarted, valid, trajectories;
+    const std::int64_t at_once = device.is_cuda() ? 1024 : options_.batch;
+    const torch::Tensor flags = batches_->evidence();
+    for (std::int64_t first = 0; first < flags.size(0); first += at_once) {
+      const std::int64_t count = std::min(at_once, flags.size(0) - first);
+      const auto rows = [&](const torch::Tensor& all) {
+        return all.narrow(0, first, count).to(device, torch::kFloat32);
+      };
+      const nn::RestartedOutput output =
+          nn::run_restarts(reasoner, soft_tp_, {rows(beliefs.evidence), flags.narrow(0, first, count)},
+                           rows(beliefs.answer).log(), options_.restarts);
+      restarted.push_back(torch::softmax(output.logits, -1).to(torch::kCPU, torch::kFloat64));
+      valid.push_back(output.valid.cpu());
+      trajectories.push_back(output.trajectories.cpu());
+    }
+    reasoner.set_fixed_passes(device.is_cuda());
+    beliefs.restarted = torch::cat(restarted);
+    beliefs.valid = torch::cat(valid);
+    beliefs.trajectories = torch::cat(trajectories);
+  }
+
+  nn::Model& model_;
   tp::SoftTp soft_tp_;
   EvaluateOptions options_;
   torch::Tensor mask_;
-  std::unique_ptr<train::Network> network_;
-  std::unique_ptr<train::Batches> batches_;
-  train::StepGraph graph_;        // on CUDA all passes of a batch are one launch
+  std::unique_ptr<infer::Network> network_;
+  std::unique_ptr<task::Batches> batches_;
+  infer::StepGraph graph_;        // on CUDA all passes of a batch are one launch
   Batch current_;                 // what it reads,
-  train::Prediction prediction_;  // and what it writes
+  infer::Prediction prediction_;  // and what it writes
 };
 
 Answers most_likely(const torch::Tensor& beliefs) {
@@ -101,8 +140,8 @@ decode::Beliefs row_of(const torch::Tensor& beliefs, std::int64_t n) {
 
 // Decodes every example; `guide` may be undefined. `evidence` [examples, positions] bool: locked first by
 // greedy.
-Answers decoded(const compile::ConstraintProgram& program, decode::Method method,
-                const torch::Tensor& beliefs, const torch::Tensor& guide, const torch::Tensor& evidence) {
+Answers decoded(const task::Task& task, decode::Method method, const torch::Tensor& beliefs,
+                const torch::Tensor& guide, const torch::Tensor& evidence) {
   std::vector<decode::Query> queries(static_cast<std::size_t>(beliefs.size(0)));
   for (std::int64_t n = 0; n < beliefs.size(0); ++n) {
     decode::Query& query = queries[static_cast<std::size_t>(n)];
@@ -118,7 +157,7 @@ Answers decoded(const compile::ConstraintProgram& program, decode::Method method
   options.minimal_conflict = false;
   Answers answers;
   for (const decode::Decoded& result :
-       decode::Decoder(program).decode_batch(queries, options, at::get_num_threads())) {
+       decode::Decoder(task.shared_program()).decode_batch(queries, options, at::get_num_threads())) {
     answers.assignments.push_back(result.models.empty() ? compile::Assignment()
                                                         : result.models[0].assignment);
   }
@@ -126,7 +165,7 @@ Answers decoded(const compile::ConstraintProgram& program, decode::Method method
 }
 
 // The pipeline: perception's argmax at the clues, and clingo for the rest.
-Answers completed_by_clingo(const compile::ConstraintProgram& program, const train::ProgramConfig& config,
+Answers completed_by_clingo(const compile::ConstraintProgram& program, const infer::ProgramSource& source,
                             const torch::Tensor& beliefs, const torch::Tensor& evidence) {
   const Answers read = most_likely(beliefs);
   const auto given = evidence.accessor<bool, 2>();
@@ -146,9 +185,9 @@ Answers completed_by_clingo(const compile::ConstraintProgram& program, const tra
     }
   }
   verify::VerifyOptions options;
-  options.constants = config.constants;
+  options.constants = source.constants;
   Answers completed;
-  for (const auto& model : verify::complete({config.file}, clues, atoms, options)) {
+  for (const auto& model : verify::complete({source.file}, clues, atoms, options)) {
     completed.assignments.emplace_back();
     if (!model) continue;
     const std::set<std::string> holds(model->begin(), model->end());
@@ -164,8 +203,8 @@ Answers completed_by_clingo(const compile::ConstraintProgram& program, const tra
 
 }  // namespace
 
-json measure(const train::Task& task, const train::ProgramConfig& program, const Answers& answers,
-             const torch::Tensor& labels, bool certify) {
+json measure(const task::Task& task, const Answers& answers, const torch::Tensor& labels, bool certify) {
+  const infer::ProgramSource& program = task.config().program;
   const compile::ConstraintProgram& compiled = task.program();
   const auto truth = labels.accessor<std::int16_t, 2>();
   const auto count = static_cast<std::int64_t>(answers.assignments.size());
@@ -200,9 +239,8 @@ json measure(const train::Task& task, const train::ProgramConfig& program, const
   return result;
 }
 
-json evaluate_boards(nn::Model& model, const train::Task& task, const train::Config& config,
-                     const train::Instances& instances, torch::Device device,
-                     const EvaluateOptions& options) {
+json evaluate_boards(nn::Model& model, const task::Task& task, const task::Instances& instances,
+                     torch::Device device, const EvaluateOptions& options) {
   Reader reader(model, task, instances, device, options);
   const compile::ConstraintProgram& program = task.program();
   const torch::Tensor evidence = instances.evidence.cpu(), labels = instances.labels.cpu();
@@ -211,23 +249,28 @@ json evaluate_boards(nn::Model& model, const train::Task& task, const train::Con
     const char* which = perceived ? "perceived" : "given";
     if (options.report) options.report(std::string("reading with ") + which + " clues");
     const Beliefs beliefs = reader.beliefs(perceived);
-    const auto row = [&](const Answers& answers) {
-      return measure(task, config.program, answers, labels, options.certify);
-    };
+    const auto row = [&](const Answers& answers) { return measure(task, answers, labels, options.certify); };
     json rows;
     rows["raw"] = row(most_likely(beliefs.answer));
     rows["refined"] = row(most_likely(beliefs.refined));
+    if (beliefs.restarted.defined()) {
+      rows["restarts"] = row(most_likely(beliefs.restarted));
+      rows["restarts"]["most"] = options.restarts;
+      rows["restarts"]["trajectories"] = beliefs.trajectories.to(torch::kFloat64).mean().item<double>();
+      rows["restarts"]["valid"] = beliefs.valid.to(torch::kFloat64).mean().item<double>();
+    }
     // Greedy locks clues to what was read, whatever the reasoner thinks of them.
     const torch::Tensor locked = torch::where(evidence.unsqueeze(-1), beliefs.evidence, beliefs.answer);
-    rows["greedy"] = row(decoded(program, decode::Method::kGreedy, locked, {}, evidence));
-    rows["map"] = row(decoded(program, decode::Method::kMap, beliefs.evidence, beliefs.answer, evidence));
+    rows["greedy"] = row(decoded(task, decode::Method::kGreedy, locked, {}, evidence));
+    rows["map"] = row(decoded(task, decode::Method::kMap, beliefs.evidence, beliefs.answer, evidence));
     if (perceived) {
-      rows["perception_map"] = row(decoded(program, decode::Method::kMap, beliefs.evidence, {}, evidence));
+      rows["perception_map"] = row(decoded(task, decode::Method::kMap, beliefs.evidence, {}, evidence));
       const torch::Tensor read = beliefs.evidence.argmax(-1) == labels;
       result["clue_accuracy"] =
           (read & evidence).sum().item<double>() / evidence.sum().clamp_min(1).item<double>();
       if (options.pipeline)
-        rows["pipeline"] = row(completed_by_clingo(program, config.program, beliefs.evidence, evidence));
+        rows["pipeline"] =
+            row(completed_by_clingo(program, task.config().program, beliefs.evidence, evidence));
     }
     return rows;
   };
@@ -236,9 +279,8 @@ json evaluate_boards(nn::Model& model, const train::Task& task, const train::Con
   return result;
 }
 
-json evaluate_tuples(nn::Model& model, const train::Task& task, const train::Config& config,
-                     const train::Instances& instances, torch::Device device,
-                     const EvaluateOptions& options) {
+json evaluate_tuples(nn::Model& model, const task::Task& task, const task::Instances& instances,
+                     torch::Device device, const EvaluateOptions& options) {
   Reader reader(model, task, instances, device, options);
   const torch::Tensor evidence = instances.evidence.cpu(), labels = instances.labels.cpu().to(torch::kInt64);
   const Beliefs beliefs = reader.beliefs(true);
@@ -266,7 +308,7 @@ json evaluate_tuples(nn::Model& model, const train::Task& task, const train::Con
         {"digit_accuracy", digits / static_cast<double>(std::max<std::int64_t>(1, pictures))},
         {"sum_accuracy", sums / static_cast<double>(std::max<std::size_t>(1, answers.assignments.size()))}};
   };
-  const json map = accuracies(decoded(task.program(), decode::Method::kMap, beliefs.evidence, {}, evidence));
+  const json map = accuracies(decoded(task, decode::Method::kMap, beliefs.evidence, {}, evidence));
   // Without a reasoner the sum is the program's: that of the most likely digits.
   json result = model.reasoner ? accuracies(most_likely(beliefs.answer)) : map;
   result["map"] = map;
@@ -274,16 +316,14 @@ json evaluate_tuples(nn::Model& model, const train::Task& task, const train::Con
   result["examples"] = instances.size();
   bool digits_labelled = false;
   for (const int position : task.pictures().positions) {
-    for (const std::string& pattern : config.labelled) {
-      digits_labelled |=
-          train::matches(pattern, task.program().positions[static_cast<std::size_t>(position)].name);
-    }
+    digits_labelled |= infer::matches_any(task.config().labelled,
+                                          task.program().positions[static_cast<std::size_t>(position)].name);
   }
   result["supervision"] = digits_labelled ? "digit+sum" : "sum";
   return result;
 }
 
-json evaluate_pictures(nn::Model& model, const train::Task& task, const train::Instances& instances,
+json evaluate_pictures(nn::Model& model, const task::Task& task, const task::Instances& instances,
                        torch::Device device, const EvaluateOptions& options) {
   Reader reader(model, task, instances, device, options);
   const Beliefs beliefs = reader.beliefs(true);
@@ -305,6 +345,19 @@ json evaluate_pictures(nn::Model& model, const train::Task& task, const train::I
           {"examples", right.size(0)},
           {"negative_log_likelihood", -likelihood.mean().item<double>()},
           {"calibration_error", error}};
+}
+
+json evaluate(nn::Model& model, const task::Task& task, const task::Instances& instances,
+              torch::Device device, const EvaluateOptions& options) {
+  switch (task::source_of(task.config().data.source).figures) {
+    case task::Figures::kBoards:
+      return evaluate_boards(model, task, instances, device, options);
+    case task::Figures::kTuples:
+      return evaluate_tuples(model, task, instances, device, options);
+    case task::Figures::kPictures:
+      return evaluate_pictures(model, task, instances, device, options);
+  }
+  AS2_REQUIRE(false, "figures of the table");
 }
 
 }  // namespace as2::eval

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "nn/model.h"
-#include "train/task.h"
+#include "task/task.h"
 
 namespace as2::eval {
 
@@ -17,14 +17,15 @@ struct EvaluateOptions {
   // Examples at once through the networks; larger ones spend their time on new pages on the CPU. The pictures
   // drawn depend on it, so it is the same on every device.
   std::int64_t batch = 32;
-  bool certify = true;                    // ask clingo as well (VCSR)
-  bool pipeline = false;                  // also clingo completing the board from perception's argmax clues
-  std::uint64_t seed = 0;                 // of the pictures drawn
-  train::Part part = train::Part::kTest;  // whose pictures; validation's are for choosing between models
+  int restarts = 1;                     // trajectories of the reasoner, at most (boards); 1: `raw` alone
+  bool certify = true;                  // ask clingo as well (VCSR)
+  bool pipeline = false;                // also clingo completing the board from perception's argmax clues
+  std::uint64_t seed = 0;               // of the pictures drawn
+  task::Part part = task::Part::kTest;  // whose pictures; validation's are for choosing between models
   std::function<void(const std::string&)> report;
 };
 
-// Answers to a list of examples: a symbol a position, or nothing where a method found none.
+// Answers to a list of examples: one symbol per position, or nothing where a method found none.
 struct Answers {
   std::vector<compile::Assignment> assignments;
 };
@@ -32,22 +33,26 @@ struct Answers {
 // Shares over the examples: `cell` of positions, `board` of examples wholly right, `csr` that satisfy the
 // program (algebraically), `vcsr` the same by clingo, null without it. An example without an answer counts as
 // wrong.
-nlohmann::json measure(const train::Task& task, const train::ProgramConfig& program, const Answers& answers,
-                       const torch::Tensor& labels, bool certify);
+nlohmann::json measure(const task::Task& task, const Answers& answers, const torch::Tensor& labels,
+                       bool certify);
 
 // {boards, clue_accuracy, given_clues: {raw, refined, greedy, map}, perceived_clues: {…, perception_map}},
-// each with cell, board, csr, vcsr. `labels` of the examples must be known.
-nlohmann::json evaluate_boards(nn::Model& model, const train::Task& task, const train::Config& config,
-                               const train::Instances& instances, torch::Device device,
-                               const EvaluateOptions& options);
+// each with cell, board, csr, vcsr. `labels` of the examples must be known. With restarts also `restarts`:
+// the answer of the best trajectory, with `most`, the mean number of `trajectories` that were run, and the
+// share of answers known to be `valid`.
+nlohmann::json evaluate_boards(nn::Model& model, const task::Task& task, const task::Instances& instances,
+                               torch::Device device, const EvaluateOptions& options);
 
 // {digit_accuracy, sum_accuracy, n, supervision, examples, map: {…}}.
-nlohmann::json evaluate_tuples(nn::Model& model, const train::Task& task, const train::Config& config,
-                               const train::Instances& instances, torch::Device device,
-                               const EvaluateOptions& options);
+nlohmann::json evaluate_tuples(nn::Model& model, const task::Task& task, const task::Instances& instances,
+                               torch::Device device, const EvaluateOptions& options);
 
 // {digit_accuracy, examples, negative_log_likelihood, calibration_error}: perception alone.
-nlohmann::json evaluate_pictures(nn::Model& model, const train::Task& task, const train::Instances& instances,
+nlohmann::json evaluate_pictures(nn::Model& model, const task::Task& task, const task::Instances& instances,
                                  torch::Device device, const EvaluateOptions& options);
+
+// The figures that belong to the task's examples (task::Source::figures).
+nlohmann::json evaluate(nn::Model& model, const task::Task& task, const task::Instances& instances,
+                        torch::Device device, const EvaluateOptions& options);
 
 }  // namespace as2::eval

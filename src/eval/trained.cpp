@@ -1,57 +1,36 @@
 #include "eval/trained.h"
 
-#include <algorithm>
-
 #include "as2/error.h"
-#include "as2/resources.h"
+#include "files.h"
 
 namespace as2::eval {
 
-namespace fs = std::filesystem;
-
-train::Config trained_config(const fs::path& weights, const std::vector<std::string>& overrides) {
-  const nlohmann::json card = nn::read_card(weights);
-  const std::string file = nn::card_path(weights).string();
-  if (!card.contains("config") || !card["config"].is_string())
-    throw InputError({file}, "has no 'config'", {"give a model that `as2 train` wrote"});
-  train::Settings settings;
-  settings.add_text(card["config"].get<std::string>(), file);
+Trained load_trained(const std::filesystem::path& weights, const std::string& task,
+                     const std::vector<std::string>& overrides, const task::TaskOptions& options) {
+  Trained trained{infer::read_card(weights), nullptr, nullptr};
+  infer::Card& card = trained.card;
+  if (card.task != task) {
+    throw InputError({weights.string()}, "is a model of the task '" + card.task + "', not of '" + task + "'");
+  }
+  const std::filesystem::path file = infer::settings_path(weights);
+  std::error_code none;
+  if (!std::filesystem::exists(file, none)) {
+    throw InputError({weights.string()}, "the settings it was trained with are missing: " + file.string(),
+                     {"copy the three files of a model together: .safetensors, .json and .toml"});
+  }
+  task::Settings settings;
+  settings.add_file(file.string());
   for (const std::string& setting : overrides) settings.add_override(setting);
-  settings.section("model");  // the network is built from the card
-  train::Config config = train::read_config(settings);
-  settings.refuse_unused();
-  return config;
-}
-
-Trained load_trained(const fs::path& weights, const std::string& task,
-                     const std::vector<std::string>& overrides, const train::TaskOptions& options) {
-  Trained trained{trained_config(weights, overrides), nullptr, nullptr};
-  if (trained.config.task != task) {
-    throw InputError({weights.string()},
-                     "is a model of the task '" + trained.config.task + "', not of '" + task + "'");
-  }
-  trained.task = std::make_unique<train::Task>(trained.config, options);
-  trained.model = nn::load_model(weights, trained.task->program());
+  const task::TaskConfig config = task::read_task(settings, task::Purpose::kEvaluation);
+  card.network =
+      infer::changed_options(card.network, settings.section("model", /*overrides=*/true),
+                             [&](const std::string& field) { return settings.location("model." + field); });
+  for (const char* section : {"train", "losses", "seed", "perception_from", "start_from"})
+    settings.without_effect(section, "it is for training");
+  settings.refuse_unused(/*overrides=*/true);
+  trained.task = std::make_unique<task::Task>(config, options);
+  trained.model = nn::load_model(card, trained.task->program());
   return trained;
-}
-
-fs::path default_model(const std::string& task) {
-  const std::string best = "models/" + task + "-best.safetensors";
-  std::error_code none;
-  if (fs::exists(data_dir() / best, none)) return data_dir() / best;
-  const std::vector<fs::path> others = shipped_models(task);
-  return others.empty() ? shipped_file(best) : others.front();
-}
-
-std::vector<fs::path> shipped_models(const std::string& task) {
-  std::vector<fs::path> found;
-  std::error_code none;
-  for (const auto& entry : fs::directory_iterator(data_dir() / "models", none)) {
-    if (entry.path().extension() == ".safetensors" && nn::read_card(entry.path()).value("task", "") == task)
-      found.push_back(entry.path());
-  }
-  std::sort(found.begin(), found.end());
-  return found;
 }
 
 }  // namespace as2::eval

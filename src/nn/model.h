@@ -1,14 +1,20 @@
-// A model: perception and reasoner in one bundle, saved as safetensors with a JSON card beside it.
+// A model: perception and reasoner in one bundle, saved as safetensors with its card (infer/card.h) beside
+// it.
 #pragma once
 
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "formats/safetensors.h"
-#include "nn/options.h"
+#include "infer/card.h"
+#include "nn/perception.h"
+#include "nn/soft_tp_reasoner.h"
+#include "nn/transformer.h"
 
 namespace as2::nn {
+
+using infer::ModelOptions;
+using infer::ReasonerKind;
 
 // Parameters are named `perception.…` and `reasoner.…`.
 class Model : public torch::nn::Module {
@@ -23,25 +29,20 @@ class Model : public torch::nn::Module {
   ModelOptions options_;
 };
 
-// The card beside a weights file: the same name with `.json`.
-std::filesystem::path card_path(const std::filesystem::path& weights);
-// The card's JSON; InputError when it is missing or malformed.
-nlohmann::json read_card(const std::filesystem::path& weights);
-
 struct SaveOptions {
-  bool bfloat16 = false;                           // half the bytes; buffers stay as they are
-  nlohmann::json card = nlohmann::json::object();  // merged into the card: preset, seed, data split, metrics
+  bool bfloat16 = false;  // half the bytes; buffers stay as they are
 };
 
-// Writes weights and card, each under a temporary name and renamed. The card names the program and holds its
-// positions, domains and groups, so that the weights can be used without our compiler.
-void save_model(const std::filesystem::path& weights, const Model& model,
-                const compile::ConstraintProgram& program, const SaveOptions& options = {});
+// Writes the card's weights and the card, each under a temporary name and renamed. What model, program and
+// weights say of themselves is filled in here; the rest of the card is the caller's.
+void save_model(infer::Card card, const Model& model, const compile::ConstraintProgram& program,
+                const SaveOptions& options = {});
 
-// Rebuilds the model from its card for `program`. A soft-tp reasoner runs on every program with the same
-// families; a transformer only on the program it was trained on. InputError says what does not fit.
-std::shared_ptr<Model> load_model(const std::filesystem::path& weights,
-                                  const compile::ConstraintProgram& program);
+// The tensors of a weights file, checked against its card.
+formats::SafeTensorFile read_weights(const infer::Card& card);
+
+// Rebuilds the model from its card for `program`, with its weights. InputError says what does not fit.
+std::shared_ptr<Model> load_model(const infer::Card& card, const compile::ConstraintProgram& program);
 
 // A tensor as safetensors carries it, and back (CPU, own memory).
 formats::SafeTensor pack(const std::string& name, const torch::Tensor& tensor);

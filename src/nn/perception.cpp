@@ -25,20 +25,6 @@ torch::Tensor image_norm(const torch::Tensor& x, const Affine& norm) {
 
 }  // namespace
 
-PerceptionOptions PerceptionOptions::paper(std::int64_t symbols) {
-  PerceptionOptions options;
-  options.symbols = symbols;
-  return options;
-}
-
-PerceptionOptions PerceptionOptions::best(std::int64_t symbols) {
-  PerceptionOptions options;
-  options.symbols = symbols;
-  options.convolutions = 2;
-  options.dropout = 0.3;
-  return options;
-}
-
 PerceptionImpl::PerceptionImpl(const PerceptionOptions& options) : options_(options) {
   AS2_REQUIRE(options.symbols > 0 && options.d_model > 0 && options.width > 0 && options.convolutions > 0,
               "perception sizes must be positive");

@@ -4,22 +4,13 @@
 
 #include <torch/torch.h>
 
-#include <array>
 #include <vector>
+
+#include "infer/network_options.h"
 
 namespace as2::nn {
 
-struct PerceptionOptions {
-  std::int64_t symbols = 10;   // k: classes of the concept bottleneck
-  std::int64_t d_model = 256;  // embedding
-  std::array<std::int64_t, 3> channels{32, 64, 128};
-  double width = 1.0;    // multiplies the channels
-  int convolutions = 1;  // a block; preset `paper`: 1, `best`: 2
-  double dropout = 0.0;  // on the embedding
-
-  static PerceptionOptions paper(std::int64_t symbols);
-  static PerceptionOptions best(std::int64_t symbols);
-};
+using infer::PerceptionOptions;
 
 struct PerceptionOutput {
   torch::Tensor embedding;  // [images, d_model]

@@ -18,9 +18,11 @@
 // that their gradients are not sums over all the atoms of their own.
 #include "nn/soft_tp_reasoner.h"
 
+#include <cmath>
 #include <limits>
 
 #include "nn/layers.h"
+#include "random.h"
 
 namespace as2::nn {
 namespace {
@@ -72,18 +74,6 @@ std::pair<Pools, Pools> pools_of(const Structure& s) {
 
 }  // namespace
 
-const char* name_of(Mixing mixing) {
-  switch (mixing) {
-    case Mixing::kAttention:
-      return "attention";
-    case Mixing::kPooling:
-      return "pooling";
-    case Mixing::kBoth:
-      return "both";
-  }
-  return "";
-}
-
 // The weights in the precision of this call, and what follows from weights and structure alone.
 struct SoftTpReasoner::Weights {
   torch::ScalarType dtype;
@@ -98,6 +88,7 @@ struct SoftTpReasoner::State {
   torch::Tensor logits;   // the same
   torch::Tensor
       evidence;  // [batch, planes, positions, symbols] float32: belief, its logarithm, flag, one, 0…
+  int trajectory = 0;
 
   void select(const torch::Tensor& index) {
     for (auto* tensor : {&x, &beliefs, &logits, &evidence}) *tensor = tensor->index_select(0, index);
@@ -146,6 +137,7 @@ void SoftTpReasoner::bind(const compile::ConstraintProgram& program) {
   soft_tp_ = std::make_shared<const tp::SoftTp>(program);
   structure_ = Structure::of(program);
   std::tie(along_groups_, over_symbols_) = pools_of(structure_);
+  noise_.clear();
 }
 
 void SoftTpReasoner::move_to(torch::Device device) {
@@ -153,6 +145,7 @@ void SoftTpReasoner::move_to(torch::Device device) {
   structure_ = structure_.to(device);
   along_groups_ = along_groups_.to(device);
   over_symbols_ = over_symbols_.to(device);
+  noise_.clear();
 }
 
 SoftTpReasoner::Weights SoftTpReasoner::weights(torch::ScalarType dtype, std::int64_t batch) const {
@@ -182,15 +175,65 @@ SoftTpReasoner::Weights SoftTpReasoner::weights(torch::ScalarType dtype, std::in
   return w;
 }
 
-SoftTpReasoner::State SoftTpReasoner::begin(const ReasonerInput& input) const {
+// [atoms, width] float32: the normal numbers that evaluation starts the trajectory from. They come from our
+// own generator, so that they are the same on every machine and device.
+const torch::Tensor& SoftTpReasoner::noise_of(int trajectory) {
+  torch::Tensor& noise = noise_[trajectory];
+  if (noise.defined()) return noise;
+  Random random(static_cast<std::uint64_t>(trajectory));
+  const auto drawn = torch::empty({structure_.symbols * structure_.positions, options_.width});
+  float* value = drawn.data_ptr<float>();
+  for (std::int64_t n = 0; n < drawn.numel(); ++n) value[n] = static_cast<float>(random.normal());
+  return noise = drawn.to(structure_.mask.device());
+}
+
+ReasonerState SoftTpReasoner::start(const ReasonerInput& input) {
+  const auto device = input.beliefs.device();
+  move_to(device);
+  const ComputeScope scope(device);
+  const auto options = torch::TensorOptions(device).dtype(scope.dtype());
+  const std::vector<std::int64_t> shape{input.beliefs.size(0), structure_.symbols * structure_.positions,
+                                        options_.width};
+  ReasonerState state{{}, input.beliefs.to(torch::kFloat32)};
+  if (options_.state_noise == 0) {
+    state.x = torch::zeros(shape, options);
+  } else if (is_training()) {
+    state.x = torch::randn(shape, options) * options_.state_noise;
+  } else {
+    state.x = (noise_of(input.trajectory).to(options) * options_.state_noise).expand(shape);
+  }
+  return state;
+}
+
+SoftTpReasoner::State SoftTpReasoner::begin(const ReasonerInput& input, torch::ScalarType dtype) {
   State state;
+  state.trajectory = input.trajectory;
   state.beliefs = input.beliefs.to(torch::kFloat32);
   const auto flag = input.evidence.to(torch::kFloat32).unsqueeze(-1).expand_as(state.beliefs);
   std::vector<torch::Tensor> planes{state.beliefs, state.beliefs.clamp_min(kSmallestEvidence).log(), flag,
                                     torch::ones_like(state.beliefs)};
   planes.resize(planes.size() + padding_of(embed_->weight.size(1)), torch::zeros_like(state.beliefs));
   state.evidence = torch::stack(planes, 1);
+  if (input.state.defined()) {
+    state.x = input.state.x.to(dtype);
+    state.beliefs = input.state.beliefs;
+    if (is_training() && options_.path_noise > 0) {
+      state.x = state.x + torch::randn_like(state.x) * options_.path_noise;
+    }
+  } else if (options_.state_noise > 0) {
+    state.x = start(input).x.to(dtype);
+  }
   return state;
+}
+
+// Evaluation: noise on the path wherever training would begin another segment. The first trajectory has none:
+// it is the answer of a reasoner that is asked once. The others take the numbers that they started from, in
+// another place for each segment.
+void SoftTpReasoner::disturb(State& state, int pass) {
+  if (state.trajectory == 0 || options_.path_noise == 0 || pass == 0 || pass % options_.passes != 0) return;
+  const auto& noise = noise_of(state.trajectory);
+  const auto moved = noise.flatten().roll(std::int64_t{7919} * (pass / options_.passes)).view_as(noise);
+  state.x = state.x + (moved * options_.path_noise).to(state.x.scalar_type());
 }
 
 // [batch, symbols, positions, features]
@@ -274,13 +317,15 @@ ReasonerOutput SoftTpReasoner::run_training(State state, const Weights& w, int p
     pass(state, w);
     output.logits.push_back(state.logits);
   }
+  output.state = {state.x.detach(), state.beliefs.detach()};
   return output;
 }
 
-ReasonerOutput SoftTpReasoner::run_masked(State state, const Weights& w, int passes) const {
+ReasonerOutput SoftTpReasoner::run_masked(State state, const Weights& w, int passes) {
   ReasonerOutput output;
   torch::Tensor answer, done;
   for (int t = 0; t < passes; ++t) {
+    disturb(state, t);
     pass(state, w);
     if (t == 0) {
       answer = state.logits;
@@ -297,7 +342,7 @@ ReasonerOutput SoftTpReasoner::run_masked(State state, const Weights& w, int pas
 }
 
 // Finished instances leave the batch, so that the hard ones do not hold up the rest.
-ReasonerOutput SoftTpReasoner::run_halting(State state, const Weights& w, int passes) const {
+ReasonerOutput SoftTpReasoner::run_halting(State state, const Weights& w, int passes) {
   ReasonerOutput output;
   const auto batch = state.beliefs.size(0);
   const auto indices = state.beliefs.options().dtype(torch::kInt64);
@@ -305,6 +350,7 @@ ReasonerOutput SoftTpReasoner::run_halting(State state, const Weights& w, int pa
   auto answer = torch::empty_like(state.beliefs);
   output.passes = torch::full({batch}, passes, indices);
   for (int t = 1; active.numel() > 0; ++t) {
+    disturb(state, t - 1);
     pass(state, w);
     const auto done = t == passes ? torch::ones_like(active, torch::kBool) : finished(state);
     const auto leaving = done.nonzero().squeeze(1);
@@ -325,7 +371,7 @@ ReasonerOutput SoftTpReasoner::forward(const ReasonerInput& input, int passes) {
   if (passes <= 0) passes = is_training() ? options_.passes : options_.eval_passes;
   const ComputeScope scope(device);
   const auto w = weights(scope.dtype(), input.beliefs.size(0));
-  auto state = begin(input);
+  auto state = begin(input, w.dtype);
   if (is_training()) return run_training(std::move(state), w, passes);
   return fixed_passes_ ? run_masked(std::move(state), w, passes) : run_halting(std::move(state), w, passes);
 }

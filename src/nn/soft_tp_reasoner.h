@@ -2,30 +2,19 @@
 // its own beliefs before each pass.
 #pragma once
 
+#include <map>
 #include <memory>
 
 #include "as2/soft_tp.h"
+#include "infer/network_options.h"
 #include "nn/pools.h"
 #include "nn/precision.h"
 #include "nn/reasoner.h"
 
 namespace as2::nn {
 
-enum class Mixing { kAttention, kPooling, kBoth };
-const char* name_of(Mixing mixing);
-
-struct SoftTpReasonerOptions {
-  std::int64_t width = 96;  // channels of the state
-  int heads = 4;
-  std::int64_t d_ff = 384;
-  Mixing mixing = Mixing::kBoth;
-  int passes = 12;                  // in training
-  int eval_passes = 64;             // at most, in evaluation
-  bool tp_feedback = true;          // false: the ablation without soft T_P features
-  bool detach_feedback = false;     // no gradient through the beliefs that are fed back
-  double residual_tolerance = 0.1;  // halting: every |p − T_P(p)| below this,
-  double decided = 0.95;            // and every position's largest belief above this
-};
+using infer::Mixing;
+using infer::SoftTpReasonerOptions;
 
 class SoftTpReasoner : public Reasoner {
  public:
@@ -33,6 +22,9 @@ class SoftTpReasoner : public Reasoner {
 
   ReasonerOutput forward(const ReasonerInput& input, int passes = 0) override;
   void bind(const compile::ConstraintProgram& program) override;
+  bool carries_state() const override { return true; }
+  bool has_trajectories() const override { return options_.state_noise > 0 || options_.path_noise > 0; }
+  ReasonerState start(const ReasonerInput& input) override;
   const SoftTpReasonerOptions& options() const { return options_; }
 
  private:
@@ -40,22 +32,25 @@ class SoftTpReasoner : public Reasoner {
   struct State;
   void move_to(torch::Device device);
   Weights weights(torch::ScalarType dtype, std::int64_t batch) const;
-  State begin(const ReasonerInput& input) const;
+  State begin(const ReasonerInput& input, torch::ScalarType dtype);
+  void disturb(State& state, int pass);
   void pass(State& state, const Weights& w) const;
+  const torch::Tensor& noise_of(int trajectory);
   torch::Tensor features(const State& state) const;
   torch::Tensor attend(const torch::Tensor& x, const Weights& w) const;
   torch::Tensor messages(const torch::Tensor& x, const Weights& w) const;
   torch::Tensor feed_forward(const torch::Tensor& h, const Weights& w) const;
   torch::Tensor finished(const State& state) const;
   ReasonerOutput run_training(State state, const Weights& w, int passes) const;
-  ReasonerOutput run_masked(State state, const Weights& w, int passes) const;
-  ReasonerOutput run_halting(State state, const Weights& w, int passes) const;
+  ReasonerOutput run_masked(State state, const Weights& w, int passes);
+  ReasonerOutput run_halting(State state, const Weights& w, int passes);
 
   SoftTpReasonerOptions options_;
   Structure structure_;
   Pools along_groups_;  // one pool per group and symbol, by family
   Pools over_symbols_;  // one pool per position
   std::shared_ptr<const tp::SoftTp> soft_tp_;
+  std::map<int, torch::Tensor> noise_;  // by trajectory, for this program and device
 
   torch::nn::Linear embed_{nullptr}, qkv_{nullptr}, attention_out_{nullptr};
   torch::nn::Linear ff_in_{nullptr}, ff_mean_{nullptr}, ff_max_{nullptr}, ff_out_{nullptr}, read_{nullptr};

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "as2/error.h"
 #include "nn/reasoner.h"
 
 namespace as2::nn {
@@ -74,11 +75,8 @@ torch::Tensor Structure::incidence() const {
   return torch::zeros({groups, positions}, options).scatter_add_(1, group_members, group_mask.to(options));
 }
 
-torch::Tensor evidence_beliefs(const torch::Tensor& given, const torch::Tensor& evidence,
-                               const torch::Tensor& mask) {
-  const auto inside = mask.to(given.dtype());
-  const auto uniform = inside / inside.sum(-1, true);
-  return torch::where(evidence.unsqueeze(-1), given, uniform);
+ReasonerState Reasoner::start(const ReasonerInput& /*input*/) {
+  AS2_REQUIRE(false, "this reasoner carries no state");
 }
 
 torch::Tensor clamp_evidence(const torch::Tensor& beliefs, const torch::Tensor& evidence) {

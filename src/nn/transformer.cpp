@@ -21,35 +21,6 @@ torch::Tensor table(std::int64_t rows, std::int64_t d_model) {
 
 }  // namespace
 
-const char* name_of(Placement placement) {
-  switch (placement) {
-    case Placement::kMembership:
-      return "membership";
-    case Placement::kRelation:
-      return "relation";
-    case Placement::kIndex:
-      return "index";
-  }
-  return "";
-}
-
-TransformerOptions TransformerOptions::sudoku() {
-  return {};
-}
-
-TransformerOptions TransformerOptions::addition(int addends) {
-  TransformerOptions options;
-  options.layers = addends >= 8 ? 5 : 3;
-  options.heads = 4;
-  options.d_model = 128;
-  options.d_ff = 512;
-  options.placement = Placement::kIndex;
-  options.pooled = true;
-  options.clamp = false;
-  options.restore = false;
-  return options;
-}
-
 EncoderLayerImpl::EncoderLayerImpl(const TransformerOptions& options, std::int64_t families)
     : heads_(options.heads), dropout_(options.dropout) {
   const auto d = options.d_model;
@@ -174,6 +145,7 @@ torch::Tensor TransformerReasoner::placement() const {
 }
 
 ReasonerOutput TransformerReasoner::forward(const ReasonerInput& input, int /*passes*/) {
+  AS2_REQUIRE(!input.state.defined(), "a transformer carries no state");
   const auto device = input.beliefs.device();
   move_to(device);
   const auto& structure = tokens_.structure;

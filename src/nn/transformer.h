@@ -1,33 +1,14 @@
 // Reasoner `transformer` (preset `paper`): the paper's section "Architecture" to the letter.
 #pragma once
 
+#include "infer/network_options.h"
 #include "nn/precision.h"
 #include "nn/reasoner.h"
 
 namespace as2::nn {
 
-// How a token learns which groups it belongs to.
-enum class Placement {
-  kMembership,  // one embedding table a family, indexed by group, summed (the paper)
-  kRelation,    // a learned attention bias per layer, head and family for "shares a group with me"
-  kIndex,       // a table indexed by position: the addend index of addition
-};
-const char* name_of(Placement placement);
-
-struct TransformerOptions {
-  int layers = 6;
-  int heads = 8;
-  std::int64_t d_model = 256;
-  std::int64_t d_ff = 1024;
-  double dropout = 0.1;  // after attention and after the feed-forward layer
-  Placement placement = Placement::kMembership;
-  bool pooled = false;  // the guard of the program's sums is no token: a head on the mean token decides it
-  bool clamp = true;    // evaluation: evidence enters as the one-hot of its argmax
-  bool restore = true;  // evaluation: logits at evidence positions are the logarithm of what came in
-
-  static TransformerOptions sudoku();
-  static TransformerOptions addition(int addends);
-};
+using infer::Placement;
+using infer::TransformerOptions;
 
 class EncoderLayerImpl : public torch::nn::Module {
  public:

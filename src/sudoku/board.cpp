@@ -188,20 +188,58 @@ Symmetry Symmetry::identity(int box) {
   return symmetry;
 }
 
-Symmetry Symmetry::random(int box, Random& random) {
-  const int side = box * box;
-  Symmetry symmetry = identity(box);
-  random.shuffle(symmetry.digits.begin() + 1, static_cast<std::uint32_t>(side));
-  std::vector<int> bands(box), lines(box);
-  for (std::vector<int>* axis : {&symmetry.rows, &symmetry.columns}) {
-    std::iota(bands.begin(), bands.end(), 0);
-    random.shuffle(bands.begin(), static_cast<std::uint32_t>(box));
-    for (int band = 0; band < box; ++band) {
-      std::iota(lines.begin(), lines.end(), 0);
-      random.shuffle(lines.begin(), static_cast<std::uint32_t>(box));
-      for (int line = 0; line < box; ++line) (*axis)[band * box + line] = bands[band] * box + lines[line];
-    }
+std::vector<int> line_order(const std::vector<int>& bands, const std::vector<std::vector<int>>& within) {
+  const int box = static_cast<int>(bands.size());
+  std::vector<int> order;
+  for (int band = 0; band < box; ++band) {
+    for (const int line : within[band]) order.push_back(bands[band] * box + line);
   }
+  return order;
+}
+
+namespace {
+
+// Every order equally likely: first the bands, then the lines of each.
+std::vector<int> random_line_order(int box, Random& random) {
+  std::vector<int> bands(box);
+  std::iota(bands.begin(), bands.end(), 0);
+  std::vector<std::vector<int>> within(box, bands);
+  random.shuffle(bands.begin(), static_cast<std::uint32_t>(box));
+  for (std::vector<int>& lines : within) random.shuffle(lines.begin(), static_cast<std::uint32_t>(box));
+  return line_order(bands, within);
+}
+
+}  // namespace
+
+std::vector<std::vector<int>> line_orders(int box) {
+  std::vector<std::vector<int>> all;
+  if (box > 3) {
+    Random random(0);
+    for (int n = 0; n < 4096; ++n) all.push_back(random_line_order(box, random));
+    return all;
+  }
+  std::vector<int> order(box);
+  std::iota(order.begin(), order.end(), 0);
+  std::vector<std::vector<int>> orders;
+  do orders.push_back(order);
+  while (std::next_permutation(order.begin(), order.end()));
+  const int count = static_cast<int>(orders.size());
+  int total = count;
+  for (int band = 0; band < box; ++band) total *= count;
+  for (int n = 0; n < total; ++n) {
+    std::vector<std::vector<int>> within;
+    int rest = n / count;
+    for (int band = 0; band < box; ++band, rest /= count) within.push_back(orders[rest % count]);
+    all.push_back(line_order(orders[n % count], within));
+  }
+  return all;
+}
+
+Symmetry Symmetry::random(int box, Random& random) {
+  Symmetry symmetry = identity(box);
+  random.shuffle(symmetry.digits.begin() + 1, static_cast<std::uint32_t>(box * box));
+  symmetry.rows = random_line_order(box, random);
+  symmetry.columns = random_line_order(box, random);
   symmetry.transpose = random.below(2) == 1;
   return symmetry;
 }

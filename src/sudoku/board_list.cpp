@@ -63,9 +63,9 @@ Board read_line(std::string_view text, const Line& line) {
   return board;
 }
 
-}  // namespace
-
-std::vector<Board> parse_boards(const std::string& text, const std::string& name) {
+// `use(board, line)` may change a board before it is kept.
+template <class Use>
+std::vector<Board> parse_lines(const std::string& text, const std::string& name, Use use) {
   std::vector<Board> boards;
   int number = 0;
   for (std::size_t at = 0; at < text.size();) {
@@ -80,12 +80,31 @@ std::vector<Board> parse_boards(const std::string& text, const std::string& name
     boards.push_back(read_line(content.substr(first, last + 1 - first), line));
     if (boards.back().puzzle.size() != boards.front().puzzle.size())
       line.fail("a board of another size than the list's first");
+    use(boards.back(), line);
   }
   return boards;
 }
 
+}  // namespace
+
+std::vector<Board> parse_boards(const std::string& text, const std::string& name) {
+  return parse_lines(text, name, [](const Board&, const Line&) {});
+}
+
 std::vector<Board> read_boards(const std::string& path) {
   return parse_boards(formats::read_unpacked(path), path);
+}
+
+std::vector<Board> read_unique_boards(const std::string& path) {
+  return parse_lines(formats::read_unpacked(path), path, [](Board& board, const Line& line) {
+    const int solutions = count_solutions(board.puzzle);
+    if (solutions != 1) {
+      throw InputError({line.file, line.number},
+                       solutions == 0 ? "the puzzle has no solution" : "the puzzle has several solutions",
+                       {"every puzzle of this list needs exactly one; leave the line out"});
+    }
+    if (board.solution.empty()) board.solution = *solve(board.puzzle);
+  });
 }
 
 std::string grid_text(const Grid& grid) {

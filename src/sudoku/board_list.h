@@ -19,6 +19,10 @@ std::vector<Board> parse_boards(const std::string& text, const std::string& name
 // The same from a file, plain or gzipped.
 std::vector<Board> read_boards(const std::string& path);
 
+// The same for a list whose every puzzle has exactly one solution; solutions are found where the list has
+// none. InputError names the line of a puzzle that has none or several.
+std::vector<Board> read_unique_boards(const std::string& path);
+
 // The cells as characters, `.` for blanks.
 std::string grid_text(const Grid& grid);
 // One line per board: the puzzle, then `,solution` where there is one.

@@ -49,7 +49,7 @@ Trainer::Trainer(const Config& config, const nn::ModelOptions& model, const Task
   model_ = std::make_shared<nn::Model>(model, task.program());
   // The others get their weights from rank 0, in run().
   if (workers_.writes() && !config_.start_from.empty()) {
-    const auto weights = formats::read_safetensors(config_.start_from);
+    const auto weights = nn::read_weights(infer::read_card(config_.start_from));
     if (config_.perception_from.empty() || !model_->reasoner) {
       nn::unpack_module(*model_, weights, config_.start_from);
     } else {  // perception comes from elsewhere, and may have another size
@@ -60,7 +60,7 @@ Trainer::Trainer(const Config& config, const nn::ModelOptions& model, const Task
     if (model_->perception.is_empty())
       throw InputError({config_.perception_from}, "has a perception, and the network to train has none",
                        {"leave --perception out, or give the task pictures and model.perception.preset"});
-    nn::unpack_module(*model_->perception, formats::read_safetensors(config_.perception_from),
+    nn::unpack_module(*model_->perception, nn::read_weights(infer::read_card(config_.perception_from)),
                       config_.perception_from, "perception.");
   }
   model_->to(device_);
@@ -68,7 +68,7 @@ Trainer::Trainer(const Config& config, const nn::ModelOptions& model, const Task
   network_ = std::make_unique<Network>(*model_, task.pictures(), mask_);
   optimizer_ = std::make_unique<Optimizer>(parameter_groups(*model_, config_.train.perception_rate),
                                            config_.train.optimizer);
-  if (config_.losses.perception.weight > 0 &&
+  if (config_.losses.weight("perception") > 0 &&
       (model_->perception.is_empty() || task.pictures().positions.empty())) {
     throw InputError("losses.perception has a weight, but there is no perception or no position has pictures",
                      {"set images.positions and model.perception.preset, or losses.perception.weight = 0"});
@@ -91,10 +91,12 @@ Trainer::Trainer(const Config& config, const nn::ModelOptions& model, const Task
   const std::int64_t perceived =
       model_->reasoner ? std::llround(config_.train.perceived_share * static_cast<double>(options.batch))
                        : options.batch;
-  const bool perception_learns = config_.losses.perception.weight > 0 && config_.train.freeze_epochs >= 0;
+  const bool perception_learns = config_.losses.weight("perception") > 0 && config_.train.freeze_epochs >= 0;
   if (!model_->perception.is_empty()) options.picture_rows = perception_learns ? options.batch : perceived;
-  batches_ = std::make_unique<Batches>(task.instances(Part::kTrain, config_.data.train),
-                                       task.pool(Part::kTrain), task.pictures(), options, device_);
+  batches_ = std::make_unique<Batches>(
+      task.instances(Part::kTrain, config_.data.train), task.pool(Part::kTrain), task.pictures(), options,
+      device_,
+      task::ListedInstances{task.listed(Part::kTrain), config_.data.path_share, config_.data.path_hints});
   if (options.batch > batches_->size()) {
     throw InputError("train.batch = " + std::to_string(options.batch) + ", but an epoch has only " +
                          std::to_string(batches_->size()) + " examples",
@@ -107,12 +109,59 @@ Trainer::Trainer(const Config& config, const nn::ModelOptions& model, const Task
   options.shuffle = false;
   options.distortion = 0;
   options.symmetry_box = 0;
+  // Small batches: the clock is looked at between them.
+  if (config_.train.time_budget > 0) options.batch = std::min(options.batch, kLeastValidation);
   options.picture_rows = options.batch;
   validation_ = std::make_unique<Batches>(task.instances(Part::kValidation, config_.data.validation),
                                           task.pool(Part::kValidation), task.pictures(), options, device_);
-  totals_ = torch::zeros({static_cast<std::int64_t>(objective_->names().size()) + 3},
+  if (config_.data.path_validation > 0) {
+    options.picture_rows = 0;
+    options.batch = std::min(options.batch, config_.data.path_validation);
+    listed_validation_ = std::make_unique<Batches>(task.listed(Part::kValidation), task::ImagePool{},
+                                                   task.pictures(), options, device_);
+  }
+  if (config_.train.score != "mean" && !validates(config_.train.score)) {
+    throw InputError("train.score is \"" + config_.train.score + "\", which this run does not validate",
+                     {"a list is validated with data.path_validation above 0, perceived evidence with "
+                      "train.perceived_share above 0"});
+  }
+  begin_carry();
+  totals_ = torch::zeros({static_cast<std::int64_t>(objective_->names().size()) + 6},
                          mask_.options().dtype(torch::kFloat32));
   sums_.assign(static_cast<std::size_t>(totals_.size(0)), 0);
+}
+
+void Trainer::begin_carry() {
+  const TrainConfig& train = config_.train;
+  const nn::ModelOptions& model = model_->options();
+  if (train.segments == 1 && model.kind == nn::ReasonerKind::kSoftTp && model.soft_tp.path_noise > 0) {
+    throw InputError("model.reasoner.path_noise has no effect while train.segments is 1",
+                     {"it is added to a state that is carried into the next segment"});
+  }
+  if (train.segments == 1 && train.corrupted_share == 0) return;
+  const std::string what = train.segments > 1 ? "train.segments" : "train.corrupted_share";
+  if (!model_->reasoner || !model_->reasoner->carries_state()) {
+    throw InputError(what + " needs a reasoner that carries a state",
+                     {"set model.reasoner.kind = \"soft-tp\", or leave the setting out"});
+  }
+  if (workers_.world() > 1) {
+    throw InputError(what +
+                         " is for one process: each worker would carry examples of its own, and a run "
+                         "could not be resumed with another number of them",
+                     {"leave --workers out, or the setting"});
+  }
+  torch::NoGradGuard no_grad;
+  current_.copy_from(batches_->batch(0, 0));  // the shapes; its rows are all replaced
+  const compat::AutocastScope autocast(device_.type(), low_precision());
+  const nn::ReasonerInput input{infer::label_beliefs(current_.labels, current_.evidence, mask_), current_.evidence};
+  carry_ = std::make_unique<Carry>(*model_->reasoner,
+                                   CarryOptions{train.segments, train.corrupted_share, train.corruption},
+                                   model_->reasoner->start(input), mask_);
+  forward_.state = [this](const nn::ReasonerInput& given) { return carry_->state(current_, given); };
+}
+
+bool Trainer::low_precision() const {
+  return config_.train.precision == "bf16" || (config_.train.precision == "auto" && device_.is_cuda());
 }
 
 // Every rank was told the same, and starts from rank 0's weights and moments.
@@ -142,8 +191,10 @@ bool Trainer::agree_on_time(double seconds) {
   return word[1].item<double>() > 0;
 }
 
+// With a time budget the run is what the last validation leaves of it.
 double Trainer::fraction() const {
-  if (config_.train.time_budget > 0) return std::min(1.0, seconds_ / config_.train.time_budget);
+  if (const double budget = config_.train.time_budget; budget > 0)
+    return std::min(1.0, seconds_ / std::max(1e-3, budget - reserve_));
   return static_cast<double>(step_) / static_cast<double>(config_.train.epochs * batches_->batches());
 }
 
@@ -172,11 +223,10 @@ void Trainer::train_step() {
     if (hooks_.on_stage) hooks_.on_stage(name);
   };
   optimizer_->zero_grad();
+  if (carry_) carry_->refill(current_, fresh_);
   Prediction prediction;
   {
-    const bool low =
-        config_.train.precision == "bf16" || (config_.train.precision == "auto" && device_.is_cuda());
-    compat::AutocastScope autocast(device_.type(), low);
+    compat::AutocastScope autocast(device_.type(), low_precision());
     prediction = network_->forward(current_, forward_);
   }
   stage("forward");
@@ -195,12 +245,16 @@ void Trainer::train_step() {
   totals_.narrow(0, terms, 1).add_(loss);
   totals_.narrow(0, terms + 1, 1).add_(optimizer_->gradient_norm());
   totals_.narrow(0, terms + 2, 1).add_(1);
+  if (carry_) {
+    carry_->advance(current_, prediction);
+    totals_.narrow(0, terms + 3, 3).add_(carry_->counts());
+  }
   stage("update");
 }
 
 void Trainer::next_step() {
   const TrainConfig& train = config_.train;
-  current_.copy_from(batches_->batch(epoch_, index_));
+  (carry_ ? fresh_ : current_).copy_from(batches_->batch(epoch_, index_));
   if (hooks_.on_stage) hooks_.on_stage("batch");
   optimizer_->set_learning_rate(learning_rate(fraction(), train.rate, train.warmup, train.last_rate));
   at::Generator generator = at::globalContext().defaultGenerator(device_);
@@ -226,13 +280,27 @@ void Trainer::read_totals() {
   const torch::Tensor read = totals_.to(torch::kCPU, torch::kFloat64);
   totals_.zero_();
   const double* values = read.data_ptr<double>();
-  const std::size_t count = sums_.size();
-  for (std::size_t n = 0; n < count; ++n) sums_[n] += values[n];
-  if (values[count - 1] > 0) progress_.loss = values[count - 3] / values[count - 1];
+  const std::size_t terms = objective_->names().size();
+  for (std::size_t n = 0; n < sums_.size(); ++n) sums_[n] += values[n];
+  if (values[terms + 2] > 0) progress_.loss = values[terms] / values[terms + 2];
   if (workers_.writes() && !std::isfinite(progress_.loss)) {  // said once; the others lose their rank 0
     throw NumericError("the loss is not a number after step " + std::to_string(step_),
                        {"lower train.rate or train.clip_norm, or train with --set train.precision=float32"});
   }
+}
+
+const char* name_of(Ended ended) {
+  switch (ended) {
+    case Ended::kEpochs:
+      return "epochs";
+    case Ended::kTimeBudget:
+      return "time_budget";
+    case Ended::kStopAt:
+      return "stop_at";
+    case Ended::kInterrupted:
+      return "interrupted";
+  }
+  return "";
 }
 
 TrainResult Trainer::run() {
@@ -251,7 +319,10 @@ TrainResult Trainer::run() {
   TrainResult result;
   frozen_ = -1;
   set_epoch(epoch_);
-  bool done = timed ? seconds_ >= train.time_budget : epoch_ >= train.epochs;
+  if (timed && reserve_ == 0) reserve_ = kValidationShare * train.time_budget;
+  const auto over = [&] { return timed ? fraction() >= 1 : epoch_ >= train.epochs; };
+  result.ended = timed ? Ended::kTimeBudget : Ended::kEpochs;
+  bool done = over();
   saved_seconds_ = seconds_;
   while (!done) {
     next_step();
@@ -277,15 +348,18 @@ TrainResult Trainer::run() {
                    progress_.loss, progress_.score, progress_.examples_per_second};
       if (hooks_.on_progress) hooks_.on_progress(progress_);
     }
-    done = timed ? seconds_ >= train.time_budget : epoch_ >= train.epochs;
+    done = over();
     const bool due =
         epoch_done && std::fmod(static_cast<double>(epoch_), std::max(1.0, train.validate_every)) == 0;
     if (!stopping && (due || done || seconds_ - recorded_seconds_ >= train.validate_seconds)) {
       record();
-      if (best_ >= train.stop_at) done = true;
+      if (best_ >= train.stop_at) {
+        result.ended = Ended::kStopAt;
+        done = true;
+      }
     }
     if (stopping) {
-      result.interrupted = true;
+      result.ended = Ended::kInterrupted;
       done = true;
     }
     if (done || seconds_ - saved_seconds_ >= train.checkpoint_seconds) {
@@ -293,6 +367,7 @@ TrainResult Trainer::run() {
       if (workers_.writes()) save_state();
     }
   }
+  agree_on_time(now() - begin);
   workers_.barrier();  // nobody ends before all is written
   result.score = best_;
   result.validation = best_validation_;

@@ -8,7 +8,8 @@
 //
 // Several workers run the same loop on their rows of every batch, with the same weights throughout. What
 // depends on a clock, a signal, a file or a validation they agree on first: every rank takes the same turns.
-// The state does not depend on the number of workers.
+// The state does not depend on the number of workers, except that examples carried over several steps
+// (train.segments) belong to the process that carries them: those are trained in one process.
 #pragma once
 
 #include <atomic>
@@ -18,13 +19,28 @@
 #include <string>
 #include <vector>
 
+#include "infer/tensor/step_graph.h"
 #include "nn/model.h"
+#include "task/batches.h"
+#include "task/task.h"
+#include "train/carry.h"
+#include "train/config.h"
 #include "train/distributed.h"
 #include "train/objective.h"
-#include "train/step_graph.h"
-#include "train/task.h"
 
 namespace as2::train {
+
+using infer::Batch;
+using infer::ForwardOptions;
+using infer::Network;
+using infer::Prediction;
+using infer::StepGraph;
+using task::Batches;
+using task::BatchOptions;
+using task::Instances;
+using task::Part;
+using task::Task;
+using task::TaskOptions;
 
 struct Progress {
   std::int64_t epoch = 0, batch = 0, batches = 0, step = 0;
@@ -38,13 +54,24 @@ struct Progress {
 struct TrainHooks {
   std::function<void(const Progress&)> on_progress;      // called several times per second
   std::function<void(const nlohmann::json&)> on_record;  // each line of metrics.jsonl, on rank 0
+  // While a validation runs, on rank 0: examples looked at, and how many there will be.
+  std::function<void(std::int64_t done, std::int64_t of)> on_validation;
   std::function<void(const char*)> on_stage;  // after each stage of a step, where no graph is captured
   const std::atomic<bool>* stop = nullptr;    // set on any rank: all save and return
   std::string command;                        // for the model's card
 };
 
+// Why a run ended.
+enum class Ended { kEpochs, kTimeBudget, kStopAt, kInterrupted };
+const char* name_of(Ended ended);  // "epochs", "time_budget", "stop_at", "interrupted"
+
+// Of a time budget, the share that one validation may take, but always this many examples.
+constexpr double kValidationShare = 0.1;
+constexpr std::int64_t kLeastValidation = 32;
+
 struct TrainResult {
-  bool interrupted = false;
+  Ended ended = Ended::kEpochs;
+  bool interrupted() const { return ended == Ended::kInterrupted; }
   double score = 0;           // on validation, of the model kept
   nlohmann::json validation;  // its metrics
   std::int64_t steps = 0;
@@ -69,6 +96,8 @@ class Trainer {
   void run_steps(std::int64_t count);
 
  private:
+  void begin_carry();
+  bool low_precision() const;
   void agree_on_run();
   bool agree_on_time(double seconds);
   void set_epoch(std::int64_t epoch);
@@ -85,7 +114,12 @@ class Trainer {
   std::string read_state();  // the tensors in place, and where the run stood as JSON
   void save_model(const nlohmann::json& validation);
   void calibrate();
-  nlohmann::json scores(bool perceived);
+  bool validates(const std::string& part) const;
+  nlohmann::json scores(Batches& batches, bool perceived);
+  // Examples of a validation: all, or as many as the time budget has room for. The first validation of a run
+  // finds out how many; the others look at the same ones, so that their scores compare. A list is validated
+  // whole.
+  std::int64_t validation_size(double seconds_each);
   void draw(const std::vector<nlohmann::json>& records) const;
 
   Config config_;
@@ -101,15 +135,20 @@ class Trainer {
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<GradientAverager> averager_;
   std::unique_ptr<Objective> objective_;
-  std::unique_ptr<Batches> batches_, validation_;
+  std::unique_ptr<Batches> batches_, validation_, listed_validation_;
   StepGraph graph_;
   ForwardOptions forward_;
-  Batch current_;         // the buffers a captured step reads
-  torch::Tensor totals_;  // [terms + 3]: Σ terms, Σ loss, Σ gradient norm, steps, since the last reading
+  Batch current_;                 // the buffers a captured step reads
+  Batch fresh_;                   // with a carry: what comes into current_ where examples leave
+  std::unique_ptr<Carry> carry_;  // null: every step has a batch of its own
+  // [terms + 6]: Σ terms, Σ loss, Σ gradient norm, steps, Σ of the carry's counts, since the last reading
+  torch::Tensor totals_;
 
   std::int64_t epoch_ = 0, index_ = 0, step_ = 0, examples_ = 0;
   int frozen_ = -1;  // what set_epoch() last decided
   double seconds_ = 0, best_ = -1;
+  double reserve_ = 0;          // seconds of the time budget kept for the last validation
+  std::int64_t validated_ = 0;  // examples of a validation; 0: not yet known
   nlohmann::json best_validation_;
   Progress progress_;
   std::vector<double> sums_;  // of totals_, since the last record

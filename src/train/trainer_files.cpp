@@ -1,5 +1,6 @@
 // What a run writes to its folder, and reads from it when it goes on.
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <sstream>
 
@@ -48,15 +49,17 @@ void write_records(const std::filesystem::path& path, const std::vector<json>& r
 // Rank 0 validates and writes while the others wait for its score.
 void Trainer::record() {
   if (workers_.writes()) write_record();
-  const torch::Tensor best = torch::tensor({best_}, torch::kFloat64);
-  workers_.broadcast({best});
-  best_ = best.item<double>();
+  const torch::Tensor word = torch::tensor({best_, reserve_}, torch::kFloat64);
+  workers_.broadcast({word});
+  best_ = word[0].item<double>();
+  reserve_ = word[1].item<double>();
   std::fill(sums_.begin(), sums_.end(), 0);
   recorded_examples_ = static_cast<double>(examples_);
-  recorded_seconds_ = seconds_;
+  recorded_seconds_ = seconds_ + reserve_;  // the next is due some time after this one has ended
 }
 
 void Trainer::write_record() {
+  const auto begin = std::chrono::steady_clock::now();
   const json validation = validate();
   const double score = validation["score"];
   const std::size_t terms = objective_->names().size();
@@ -71,6 +74,10 @@ void Trainer::write_record() {
                 learning_rate(fraction(), config_.train.rate, config_.train.warmup, config_.train.last_rate)},
                {"examples_per_second", (static_cast<double>(examples_) - recorded_examples_) / spent},
                {"validation", validation}};
+  if (carry_) {
+    const double leaving = std::max(1.0, sums_[terms + 3]);
+    line["carried"] = {{"solved", sums_[terms + 4] / leaving}, {"segments", sums_[terms + 5] / leaving}};
+  }
   for (std::size_t term = 0; term < terms; ++term)
     line["terms"][objective_->names()[term]] = sums_[term] / steps;
   progress_.score = score;
@@ -84,6 +91,7 @@ void Trainer::write_record() {
   records.push_back(line);
   write_records(folder_ / "metrics.jsonl", records);
   draw(records);
+  reserve_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (hooks_.on_record) hooks_.on_record(line);
 }
 
@@ -91,7 +99,7 @@ void Trainer::save_model(const json& validation) {
   optimizer_->swap_average();
   model_->eval();
   const bool perception_learns =
-      !model_->perception.is_empty() && config_.losses.perception.weight > 0 && frozen_ < 2;
+      !model_->perception.is_empty() && config_.losses.weight("perception") > 0 && frozen_ < 2;
   torch::Tensor temperature;
   if (perception_learns) {
     // Only the saved file is calibrated; the network in training keeps its temperature.
@@ -99,14 +107,15 @@ void Trainer::save_model(const json& validation) {
     temperature = buffer.clone();
     calibrate();
   }
-  nn::SaveOptions options;
-  options.card = {
-      {"task", config_.task},
-      {"preset", config_.preset},
+  infer::Card card;
+  card.weights = folder_ / "model.safetensors";
+  card.task = config_.task;
+  card.preset = config_.preset;
+  card.program = config_.program;
+  card.pictures = {config_.images.positions, task_.classes()};
+  card.about = {
       {"seed", config_.seed},
-      {"classes", task_.classes()},
       {"validation", validation},
-      {"config", config_.resolved},
       {"data",
        {{"source", config_.data.source}, {"train", batches_->size()}, {"validation", validation_->size()}}},
       {"trained",
@@ -117,8 +126,9 @@ void Trainer::save_model(const json& validation) {
         {"workers", workers_.world()},
         {"torch", TORCH_VERSION},
         {"command", hooks_.command}}}};
-  if (!config_.data.path.empty()) options.card["data"]["path"] = config_.data.path;
-  nn::save_model(folder_ / "model.safetensors", *model_, task_.program(), options);
+  if (!config_.data.path.empty()) card.about["data"]["path"] = config_.data.path;
+  write_file(infer::settings_path(card.weights), config_.resolved);
+  nn::save_model(card, *model_, task_.program());
   if (temperature.defined()) {
     torch::NoGradGuard no_grad;
     model_->perception->named_buffers()["temperature"].copy_(temperature);
@@ -131,6 +141,10 @@ NamedTensors Trainer::state() const {
   NamedTensors tensors = optimizer_->state();
   for (const auto& buffer : model_->named_buffers())
     tensors.emplace_back("buffer." + buffer.key(), buffer.value());
+  if (carry_) {
+    for (auto& carried : carry_->tensors()) tensors.push_back(std::move(carried));
+    for (const auto& [name, tensor] : current_.tensors()) tensors.emplace_back("batch." + name, tensor);
+  }
   return tensors;
 }
 
@@ -146,6 +160,8 @@ void Trainer::save_state() const {
                       {"recorded_examples", recorded_examples_},
                       {"recorded_seconds", recorded_seconds_},
                       {"best", best_},
+                      {"reserve", reserve_},
+                      {"validated", config_.train.time_budget > 0 ? validated_ : 0},
                       {"best_validation", best_validation_},
                       {"seed", config_.seed},
                       {"program", task_.program().hash}};
@@ -173,6 +189,8 @@ void Trainer::take_place(const json& place) {
   recorded_seconds_ = place.value("recorded_seconds", seconds_);
   if (const auto sums = place.value("sums", std::vector<double>()); sums.size() == sums_.size()) sums_ = sums;
   best_ = place["best"];
+  reserve_ = place.value("reserve", 0.0);
+  validated_ = place.value("validated", std::int64_t{0});
   best_validation_ = place["best_validation"];
 }
 
@@ -218,7 +236,7 @@ void Trainer::draw(const std::vector<json>& records) const {
           step, number_in(record.value("terms", json()), losses.series[term].name));
     }
     rate.series[0].points.emplace_back(step, number_in(record, "learning_rate"));
-    for (const char* part : {"given", "perceived"}) {
+    for (const char* part : {"given", "perceived", "list"}) {
       const json validation = record.value("validation", json());
       const json figures = validation.is_object() ? validation.value(part, json()) : json();
       for (const char* measure : {"exact", "cell"}) {

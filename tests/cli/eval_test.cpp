@@ -230,7 +230,46 @@ TEST_F(EvalVerb, ListsThatAreWrong) {
           AllOf(HasSubstr("open.txt: error: a board has several solutions"), HasSubstr("note: ")));
   refused("--boards none.txt", HasSubstr("none.txt: error: "));
   refused("--boards boards.txt --clues 9", HasSubstr("boards.txt: error: has no board with that many clues"));
-  refused("--set data.tain=3", AllOf(HasSubstr("--set data.tain=3: error: "), HasSubstr("'data.train'")));
+  refused("--set data.bxo=3", AllOf(HasSubstr("--set data.bxo=3: error: "), HasSubstr("'data.box'")));
+  refused("--set train.rate=1", HasSubstr("'train.rate' has no effect here: it is for training"));
+  refused("--set model.reasoner.width=32", HasSubstr("'model.reasoner.width' cannot change after training"));
+  refused("--set model.reasoner.eval_passes=0", HasSubstr("'model.reasoner.eval_passes' is 0, expected"));
+}
+
+// Passes at evaluation are a setting that works.
+TEST_F(EvalVerb, PassesOfTheReasonerCanBeSet) {
+  const auto raw = [&](const std::string& more) {
+    const Finished finished =
+        run("sudoku --model run/model.safetensors --boards boards.txt --json --no-clingo --quiet " + more);
+    EXPECT_EQ(finished.exit_code, 0) << finished.err;
+    return Json::parse(finished.out)["given_clues"]["raw"];
+  };
+  EXPECT_EQ(raw("--set model.reasoner.eval_passes=4"), raw(""));  // as it was trained
+  EXPECT_NE(raw("--set model.reasoner.eval_passes=1"), raw(""));
+}
+
+TEST_F(EvalVerb, FlagsThatDoNotApplyAreRefused) {
+  const Finished trained = testing::run_as2(
+      folder_->str(),
+      "train sudoku --preset tiny --batch 16 --epochs 1 --set data.train=16 --set data.validation=8 "
+      "--set model.reasoner.width=8 --set model.reasoner.passes=2 --out blind --quiet");
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  const Finished finished = run("sudoku --model blind/model.safetensors --count 2 --pipeline --quiet");
+  EXPECT_EQ(finished.exit_code, 2);
+  EXPECT_THAT(finished.err, HasSubstr("--pipeline does not apply: the model has no perception"));
+}
+
+// Weights that are not those of the card are noticed before they answer.
+TEST_F(EvalVerb, ExchangedWeightsAreNoticed) {
+  std::string bytes = read_file(model());
+  bytes.back() = static_cast<char>(bytes.back() ^ 1);
+  folder_->put("changed.safetensors", bytes);
+  fs::copy_file(*folder_ / "run/model.json", *folder_ / "changed.json");
+  fs::copy_file(*folder_ / "run/model.toml", *folder_ / "changed.toml");
+  const Finished finished = run("sudoku --model changed.safetensors --count 2 --quiet");
+  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_THAT(finished.err, AllOf(HasSubstr("changed.safetensors: error: damaged, or exchanged"),
+                                  HasSubstr("its card changed.json says")));
 }
 
 TEST_F(EvalVerb, ModelsThatAreWrong) {
@@ -249,6 +288,7 @@ TEST_F(EvalVerb, ModelsThatAreWrong) {
   const std::string whole = read_file(model());
   folder_->put("cut.safetensors", whole.substr(0, whole.size() - 100));
   fs::copy_file(*folder_ / "run/model.json", *folder_ / "cut.json");
+  fs::copy_file(*folder_ / "run/model.toml", *folder_ / "cut.toml");
   refused("sudoku --model cut.safetensors",
           AllOf(HasSubstr("cut.safetensors: error: "), HasSubstr("partly copied")));
   folder_->put("alone.safetensors", whole);

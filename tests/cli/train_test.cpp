@@ -202,11 +202,18 @@ TEST_F(TrainVerb, ATimeBudgetEndsTheRun) {
   const Finished finished = run_small({"--time-budget", "2", "--out", "run", "--json", "--quiet"});
   ASSERT_EQ(finished.exit_code, 0) << finished.err;
   const Json result = Json::parse(finished.out)["runs"][0];
-  EXPECT_GE(result["seconds"].get<double>(), 2);
+  EXPECT_EQ(result["ended"], "time_budget");
   EXPECT_EQ(result["interrupted"], false);
   const auto records = metrics("run");
   EXPECT_NEAR(records.back()["learning_rate"].get<double>(), 0.005 * 0.01, 1e-9) << "annealed to its end";
   EXPECT_NE(result["score"], nullptr);
+}
+
+TEST_F(TrainVerb, FlagsThatDoNotApplyAreRefused) {
+  const Finished finished = run_small({"--no-graph", "--device", "cpu", "--out", "run", "--quiet"});
+  EXPECT_EQ(finished.exit_code, 2);
+  EXPECT_THAT(finished.err, HasSubstr("--no-graph does not apply"));
+  EXPECT_FALSE(fs::exists(path("run")));
 }
 
 TEST_F(TrainVerb, SettingsThatAreWrong) {

@@ -8,10 +8,13 @@ namespace as2::eval {
 namespace {
 
 struct Tiny {
-  train::Settings settings = train::layered_settings("sudoku", "tiny", {});
-  train::Config config = train::read_config(settings);
-  train::Task task{config, {}};
-  train::Instances instances = task.instances(train::Part::kTest, 12);
+  explicit Tiny(const std::vector<std::string>& overrides = {})
+      : settings(task::layered_settings("sudoku", "tiny", overrides)) {}
+
+  task::Settings settings;
+  task::TaskConfig config = task::read_task(settings, task::Purpose::kEvaluation);
+  task::Task task{config, {}};
+  task::Instances instances = task.instances(task::Part::kTest, 12);
 
   // The right answers.
   Answers answers() const {
@@ -26,9 +29,21 @@ struct Tiny {
   }
 };
 
+nn::ModelOptions tiny_network() {
+  nn::ModelOptions options;
+  options.kind = nn::ReasonerKind::kSoftTp;
+  options.soft_tp.width = 32;
+  options.soft_tp.heads = 2;
+  options.soft_tp.d_ff = 64;
+  options.soft_tp.mixing = nn::Mixing::kPooling;
+  options.soft_tp.passes = 6;
+  options.soft_tp.eval_passes = 16;
+  return options;
+}
+
 TEST(Measure, RightAnswersScoreOneInEveryColumn) {
   const Tiny tiny;
-  const auto row = measure(tiny.task, tiny.config.program, tiny.answers(), tiny.instances.labels, true);
+  const auto row = measure(tiny.task, tiny.answers(), tiny.instances.labels, true);
   EXPECT_EQ(row["cell"], 1.0);
   EXPECT_EQ(row["board"], 1.0);
   EXPECT_EQ(row["csr"], 1.0);
@@ -44,7 +59,7 @@ TEST(Measure, MistakesCountWhereTheyShould) {
   answers.assignments[0][5] = (answers.assignments[0][5] + 1) % 4;
   for (int& symbol : answers.assignments[1]) symbol = (symbol + 1) % 4;
   answers.assignments[2].clear();
-  const auto row = measure(tiny.task, tiny.config.program, answers, tiny.instances.labels, true);
+  const auto row = measure(tiny.task, answers, tiny.instances.labels, true);
   EXPECT_NEAR(row["cell"].get<double>(), (9 + 15.0 / 16) / 12, 1e-12);
   EXPECT_NEAR(row["board"].get<double>(), 9.0 / 12, 1e-12);
   EXPECT_NEAR(row["csr"].get<double>(), 10.0 / 12, 1e-12);
@@ -57,8 +72,8 @@ TEST(Measure, MistakesCountWhereTheyShould) {
 TEST(EvaluateBoards, KeepsTheMethodsApart) {
   Tiny tiny;
   torch::manual_seed(3);
-  nn::Model model(train::read_model(tiny.settings, 0), tiny.task.program());
-  const auto result = evaluate_boards(model, tiny.task, tiny.config, tiny.instances, torch::kCPU, {});
+  nn::Model model(tiny_network(), tiny.task.program());
+  const auto result = evaluate_boards(model, tiny.task, tiny.instances, torch::kCPU, {});
   EXPECT_EQ(result["boards"], 12);
   EXPECT_TRUE(result["clue_accuracy"].is_null());
   EXPECT_FALSE(result.contains("perceived_clues"));
@@ -71,16 +86,47 @@ TEST(EvaluateBoards, KeepsTheMethodsApart) {
   EXPECT_LT(result["given_clues"]["raw"]["board"].get<double>(), 1.0);
 }
 
+// Two blanks, and a network that knows nothing: each trajectory fills them differently, and the rules tell
+// which is right.
+TEST(EvaluateBoards, RestartsStandInARowOfTheirOwn) {
+  Tiny tiny({"data.min_clues=14", "data.max_clues=14"});
+  torch::manual_seed(3);
+  nn::ModelOptions network = tiny_network();
+  network.soft_tp.state_noise = 3;
+  nn::Model model(network, tiny.task.program());
+  EvaluateOptions options;
+  options.batch = 5;
+  options.certify = false;
+  const auto rows = [&](int restarts) {
+    options.restarts = restarts;
+    return evaluate_boards(model, tiny.task, tiny.instances, torch::kCPU, options)["given_clues"];
+  };
+  const auto once = rows(1), often = rows(200);
+  EXPECT_FALSE(once.contains("restarts"));
+  EXPECT_EQ(once["raw"], often["raw"]);
+  EXPECT_LT(once["raw"]["board"].get<double>(), 0.5);
+  const auto& restarts = often["restarts"];
+  EXPECT_GT(restarts["board"].get<double>(), 0.9);
+  EXPECT_EQ(restarts["board"], restarts["valid"]);  // one solution each: what is valid is right
+  EXPECT_EQ(restarts["csr"], restarts["valid"]);
+  EXPECT_EQ(restarts["most"], 200);
+  EXPECT_GT(restarts["trajectories"].get<double>(), 1);
+  EXPECT_LT(restarts["trajectories"].get<double>(), 200);
+
+  nn::Model plain(tiny_network(), tiny.task.program());
+  EXPECT_THROW(evaluate_boards(plain, tiny.task, tiny.instances, torch::kCPU, options), InputError);
+}
+
 // Six batches, of which the last three replay a captured graph of all passes.
 TEST(EvaluateBoards, OnCudaAsOnTheCpu) {
   if (!torch::cuda::is_available()) GTEST_SKIP() << "no CUDA device";
   Tiny tiny;
   torch::manual_seed(3);
-  nn::Model model(train::read_model(tiny.settings, 0), tiny.task.program());
+  nn::Model model(tiny_network(), tiny.task.program());
   EvaluateOptions options;
   options.batch = 2;
   const auto run = [&](torch::Device device) {
-    return evaluate_boards(model, tiny.task, tiny.config, tiny.instances, device, options)["given_clues"];
+    return evaluate_boards(model, tiny.task, tiny.instances, device, options)["given_clues"];
   };
   const auto cpu = run(torch::kCPU), cuda = run({torch::kCUDA, 0});
   for (const char* method : {"raw", "refined"}) {  // up to a tie or two

@@ -11,6 +11,14 @@
 
 namespace as2::testing {
 
+// Beliefs [batch, positions, symbols]: `given` where `evidence` [batch, positions] holds, uniform over the
+// domain (`mask` [positions, symbols]) elsewhere.
+inline torch::Tensor evidence_beliefs(const torch::Tensor& given, const torch::Tensor& evidence,
+                                      const torch::Tensor& mask) {
+  const auto inside = mask.to(given.dtype());
+  return torch::where(evidence.unsqueeze(-1), given, inside / inside.sum(-1, true));
+}
+
 // Random soft evidence at about half of the positions, uniform elsewhere.
 inline nn::ReasonerInput random_input(const compile::ConstraintProgram& program, int batch, int seed) {
   torch::manual_seed(seed);
@@ -20,7 +28,7 @@ inline nn::ReasonerInput random_input(const compile::ConstraintProgram& program,
       (torch::randn({batch, structure.positions, structure.symbols}) * 3).masked_fill(outside, -1e9), -1);
   nn::ReasonerInput input;
   input.evidence = torch::rand({batch, structure.positions}) < 0.5;
-  input.beliefs = nn::evidence_beliefs(given, input.evidence, structure.mask);
+  input.beliefs = evidence_beliefs(given, input.evidence, structure.mask);
   return input;
 }
 

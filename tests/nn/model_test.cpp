@@ -7,6 +7,8 @@
 #include <cstring>
 #include <fstream>
 
+#include "files.h"
+#include "formats/sha256.h"
 #include "nn/inputs.h"
 #include "nn/twin.h"
 
@@ -49,16 +51,29 @@ class ModelFile : public ::testing::Test {
 
   std::string message_of_loading(const compile::ConstraintProgram& program) const {
     try {
-      load_model(path_, program);
+      load_model(infer::read_card(path_), program);
     } catch (const InputError& error) {
       return error.what();
     }
     return "";
   }
   void rewrite_card(const std::function<void(json&)>& change) const {
-    auto card = read_card(path_);
+    auto card = json::parse(std::ifstream(infer::card_path(path_)));
     change(card);
-    std::ofstream(card_path(path_)) << card;
+    std::ofstream(infer::card_path(path_)) << card;
+  }
+
+  void save(const Model& model, const compile::ConstraintProgram& program,
+            const SaveOptions& options = {}) const {
+    infer::Card card;
+    card.weights = path_;
+    card.task = "tiny";
+    card.pictures = {{"*"}, {"1", "2", "3", "4"}};
+    card.about = {{"seed", 7}};
+    save_model(card, model, program, options);
+  }
+  std::shared_ptr<Model> load(const compile::ConstraintProgram& program) const {
+    return load_model(infer::read_card(path_), program);
   }
 
   std::filesystem::path folder_, path_;
@@ -72,10 +87,10 @@ TEST_F(ModelFile, RoundTripGivesTheSameOutputs) {
     Model model(tiny(kind), program);
     model.eval();
     model.perception->named_buffers()["temperature"].fill_(1.5);
-    save_model(path_, model, program, {false, {{"preset", "tiny"}, {"seed", 7}}});
-    const auto loaded = load_model(path_, program);
+    save(model, program);
+    const auto loaded = load(program);
     EXPECT_FALSE(loaded->is_training());
-    EXPECT_EQ(to_json(loaded->options()), to_json(model.options()));
+    EXPECT_EQ(infer::to_json(loaded->options()), infer::to_json(model.options()));
     EXPECT_EQ(
         difference(loaded->perception->forward(images).logits, model.perception->forward(images).logits), 0);
     EXPECT_EQ(loaded->perception->named_buffers()["temperature"].item<float>(), 1.5f);
@@ -84,7 +99,7 @@ TEST_F(ModelFile, RoundTripGivesTheSameOutputs) {
           difference(loaded->reasoner->forward(input).logits[0], model.reasoner->forward(input).logits[0]),
           0);
     }
-    EXPECT_EQ(read_card(path_)["seed"], 7);
+    EXPECT_EQ(infer::read_card(path_).about["seed"], 7);
   }
 }
 
@@ -92,7 +107,7 @@ TEST_F(ModelFile, RoundTripGivesTheSameOutputs) {
 TEST_F(ModelFile, IsPlainSafetensors) {
   const auto program = sudoku(2);
   const Model model(tiny(ReasonerKind::kSoftTp), program);
-  save_model(path_, model, program);
+  save(model, program);
   std::ifstream in(path_, std::ios::binary);
   const std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   std::uint64_t length = 0;
@@ -115,12 +130,12 @@ TEST_F(ModelFile, BfloatHalvesTheFile) {
   const auto program = sudoku(2);
   Model model(tiny(ReasonerKind::kSoftTp), program);
   model.eval();
-  save_model(path_, model, program);
+  save(model, program);
   const auto whole = std::filesystem::file_size(path_);
-  save_model(path_, model, program, {true});
+  save(model, program, {true});
   EXPECT_LT(static_cast<double>(std::filesystem::file_size(path_)), 0.6 * static_cast<double>(whole));
   const auto input = random_input(program, 2, 3);
-  const auto loaded = load_model(path_, program);
+  const auto loaded = load(program);
   EXPECT_EQ(loaded->parameters()[0].scalar_type(), torch::kFloat32);
   const auto change =
       difference(loaded->reasoner->forward(input).logits[0], model.reasoner->forward(input).logits[0]);
@@ -129,25 +144,25 @@ TEST_F(ModelFile, BfloatHalvesTheFile) {
 }
 
 TEST_F(ModelFile, WeightsOfOneSizeLoadOnAnother) {
-  save_model(path_, Model(tiny(ReasonerKind::kSoftTp), sudoku(2)), sudoku(2));
+  save(Model(tiny(ReasonerKind::kSoftTp), sudoku(2)), sudoku(2));
   const auto program = sudoku(3);
-  const auto logits = load_model(path_, program)->reasoner->forward(random_input(program, 1, 4)).logits[0];
+  const auto logits = load(program)->reasoner->forward(random_input(program, 1, 4)).logits[0];
   EXPECT_EQ(logits.size(1), 81);
 }
 
 TEST_F(ModelFile, RefusesAModelForAnotherProgram) {
-  save_model(path_, Model(tiny(ReasonerKind::kSoftTp), sudoku(2)), sudoku(2));
+  save(Model(tiny(ReasonerKind::kSoftTp), sudoku(2)), sudoku(2));
   EXPECT_THAT(message_of_loading(addition(2)),
               ::testing::AllOf(HasSubstr("model.safetensors: error: a model for another program"),
                                HasSubstr("rows, columns, boxes"), HasSubstr("note: ")));
-  save_model(path_, Model(tiny(ReasonerKind::kTransformer), sudoku(2)), sudoku(2));
+  save(Model(tiny(ReasonerKind::kTransformer), sudoku(2)), sudoku(2));
   EXPECT_THAT(message_of_loading(sudoku(3)), HasSubstr("a model for another program"));
 }
 
 TEST_F(ModelFile, RefusesDamagedFiles) {
   const auto program = sudoku(2);
   const Model model(tiny(ReasonerKind::kSoftTp), program);
-  save_model(path_, model, program);
+  save(model, program);
   rewrite_card([](json& card) { card["model"]["reasoner"]["width"] = 32; });
   EXPECT_THAT(message_of_loading(program),
               ::testing::AllOf(HasSubstr("has shape [3, 16, 32]"), HasSubstr("expected [3, 32, 64]")));
@@ -163,21 +178,25 @@ TEST_F(ModelFile, RefusesDamagedFiles) {
   rewrite_card([](json& card) { card["version"] = 99; });
   EXPECT_THAT(message_of_loading(program), HasSubstr("version 99"));
 
-  save_model(path_, model, program);
+  save(model, program);
   rewrite_card([](json& card) { card["model"]["reasoner"]["mixing"] = "pooling"; });
   EXPECT_THAT(message_of_loading(program), HasSubstr("has no place"));
 
   auto file = formats::read_safetensors(path_);
   const auto first = file.tensors.front().name;
   file.tensors.erase(file.tensors.begin());
-  save_model(path_, model, program);
+  save(model, program);
   formats::write_safetensors(path_, file);
+  EXPECT_THAT(message_of_loading(program),
+              ::testing::AllOf(HasSubstr("model.safetensors: error: damaged, or exchanged for other weights"),
+                               HasSubstr("its card " + infer::card_path(path_).string())));
+  rewrite_card([&](json& card) { card["weights"]["sha256"] = formats::sha256(read_file(path_)); });
   EXPECT_THAT(message_of_loading(program), HasSubstr("the tensor '" + first + "' is missing"));
 
-  save_model(path_, model, program);
+  save(model, program);
   std::filesystem::resize_file(path_, std::filesystem::file_size(path_) - 5);
   EXPECT_THAT(message_of_loading(program), HasSubstr("model.safetensors"));
-  std::filesystem::remove(card_path(path_));
+  std::filesystem::remove(infer::card_path(path_));
   EXPECT_NE(message_of_loading(program), "");
 }
 
@@ -189,7 +208,7 @@ TEST_F(ModelFile, PyTorchTwinAgrees) {
     Model model(options, program);
     // Soft T_P's gives every pass's logits in training only, the Transformer restores evidence in evaluation.
     model.train(options.kind == ReasonerKind::kSoftTp);
-    save_model(path_, model, program);
+    save(model, program);
     const auto input = random_input(program, 3, 5);
     const auto images = torch::rand({3, 28, 28});
     testing::expect_twin_agrees(
@@ -210,9 +229,9 @@ TEST(ModelOptionsJson, RoundTripAndDefaults) {
   const auto nowhere = [](const std::string&) { return SourceLocation{}; };
   auto options = tiny(ReasonerKind::kTransformer);
   options.transformer.placement = Placement::kRelation;
-  EXPECT_EQ(to_json(model_options(to_json(options), nowhere)), to_json(options));
-  const auto defaults =
-      model_options(json::parse(R"({"reasoner": {"kind": "soft-tp", "mixing": "attention"}})"), nowhere);
+  EXPECT_EQ(infer::to_json(infer::model_options(infer::to_json(options), nowhere)), infer::to_json(options));
+  const auto defaults = infer::model_options(
+      json::parse(R"({"reasoner": {"kind": "soft-tp", "mixing": "attention"}})"), nowhere);
   EXPECT_FALSE(defaults.perception);
   EXPECT_EQ(defaults.soft_tp.width, 96);
   EXPECT_EQ(defaults.soft_tp.mixing, Mixing::kAttention);

@@ -69,7 +69,7 @@ class ShippedModel : public ::testing::TestWithParam<Shipped> {
   void SetUp() override {
     torch::set_num_threads(1);
     model_ = load_model(
-        weights(),
+        infer::read_card(weights()),
         compile::compile_files({shipped_file("programs/" + GetParam().program + ".as2c").string()}).program);
     model_->eval();
   }

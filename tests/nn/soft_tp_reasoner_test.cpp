@@ -239,7 +239,7 @@ TEST(SoftTpReasoner, GradientReachesPerception) {
   const auto evidence = torch::arange(16).remainder(2).eq(0).unsqueeze(0);
   const auto given = perception->beliefs(perception->forward(torch::rand({16, 28, 28})).logits).unsqueeze(0);
   const auto mask = Structure::of(program).mask;
-  const auto out = reasoner.forward({evidence_beliefs(given, evidence, mask), evidence});
+  const auto out = reasoner.forward({testing::evidence_beliefs(given, evidence, mask), evidence});
   const auto latent = out.logits.back().masked_select(evidence.logical_not().unsqueeze(-1));
   latent.view({-1, 4}).select(1, 0).sum().backward();
   for (const auto& parameter : perception->named_parameters()) {

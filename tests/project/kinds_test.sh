@@ -28,7 +28,7 @@ cat >"$copy/walkers" <<'END'
 0 3 tp/circuit_builder.cpp
 END
 # These only ask for one certain kind, and are right about any other by saying "no".
-askers='compile/dump.cpp decode/problem.cpp nn/model.cpp nn/transformer.cpp prob/compiler.cpp prob/observation.cpp'
+askers='compile/dump.cpp decode/problem.cpp infer/card.cpp nn/transformer.cpp prob/compiler.cpp prob/observation.cpp'
 
 # The list is complete: whoever looks into the variants stands in it, or in the other one.
 cd "$source/src"

@@ -25,11 +25,14 @@ below() {
     datasets) echo formats ;;
     sudoku) echo formats datasets ;;
     vision) echo formats datasets sudoku ;;
-    nn) echo compile formats tp ;;
-    train) echo asp compile tp decode prob prob_tensor verify formats datasets sudoku nn ;;
-    eval) echo asp compile tp decode prob prob_tensor verify formats datasets sudoku vision nn train ;;
-    bench) echo asp compile tp decode prob prob_tensor verify formats datasets sudoku vision nn train eval ;;
-    cli) echo asp compile tp decode prob prob_tensor verify formats datasets sudoku vision nn train eval bench ;;
+    infer) echo asp compile decode formats ;;
+    nn) echo compile formats tp infer ;;
+    infer/tensor) echo compile decode tp nn infer ;;
+    task) echo compile decode formats datasets sudoku infer nn infer/tensor ;;
+    train) echo asp compile tp decode prob prob_tensor formats datasets sudoku infer nn infer/tensor task ;;
+    eval) echo asp compile tp decode prob prob_tensor verify formats datasets sudoku vision infer nn infer/tensor task ;;
+    bench) echo asp compile tp decode prob prob_tensor verify formats datasets sudoku vision infer nn infer/tensor task train eval ;;
+    cli) echo asp compile tp decode prob prob_tensor verify formats datasets sudoku vision infer nn infer/tensor task train eval bench ;;
     *)
       echo "src/$1 has no place among the layers: give it one here and in ARCHITECTURE.md" >&2
       exit 1 ;;
@@ -43,15 +46,19 @@ layer_of_header() {
     circuit_operator) echo prob_tensor ;;
     verifier) echo verify ;;
     soft_tp) echo tp ;;
+    solver) echo infer ;;
   esac
 }
 
-for folder in "$source"/src/*/; do
-  layer=$(basename "$folder")
+# A layer is a folder of src/; infer/ has a second half on LibTorch, a layer of its own, in infer/tensor/.
+for folder in "$source"/src/*/ "$source"/src/infer/tensor/; do
+  layer=${folder#"$source/src/"}
+  layer=${layer%/}
   allowed=" $layer $(below "$layer") "
-  for used in $(find "$folder" -type f -exec sed -n 's/^#include "\([a-z_0-9]*\)\/\([a-z_0-9]*\).*/\1:\2/p' {} + | sort -u); do
+  for used in $(find "$folder" -type f -not -path "$source/src/$layer/tensor/*" -exec sed -n 's/^#include "\([a-z_0-9]*\)\/\([a-z_0-9]*\).*/\1:\2/p' {} + | sort -u); do
     case $used in
       as2:*) used=$(layer_of_header "${used#as2:}") ;;
+      infer:tensor) used=infer/tensor ;;
       *) used=${used%%:*} ;;
     esac
     case "$allowed" in
@@ -59,7 +66,7 @@ for folder in "$source"/src/*/; do
       *) [ -z "$used" ] || fail "src/$layer includes something of $used" ;;
     esac
   done
-  library=$build/src/$layer/libas2_$layer.a
+  library=$build/src/$layer/libas2_$(echo "$layer" | tr / _).a
   [ -e "$library" ] || continue
   symbols=$(nm -C --undefined-only "$library")
   for used in $(echo "$symbols" | sed -nE 's/^ *U (typeinfo for |vtable for )?as2::([a-z_]+)::.*/\2/p' | sort -u); do
@@ -69,7 +76,7 @@ for folder in "$source"/src/*/; do
     esac
   done
   case $layer in
-    asp | compile | decode | prob | verify | formats | datasets | sudoku | vision)
+    asp | compile | decode | prob | verify | formats | datasets | sudoku | vision | infer)
       torch=$(echo "$symbols" | grep -E '(^|[^a-zA-Z_:])(c10|at|torch|caffe2)::' || true)
       [ -z "$torch" ] || fail "libas2_$layer.a needs LibTorch: $torch" ;;
   esac

@@ -34,8 +34,6 @@ preset = "soft-tp.toml"
 
 [data]
 source = "answers"
-min_clues = 0
-max_clues = 6
 train = 16
 validation = 8
 
@@ -69,6 +67,9 @@ d_ff = 32
 dropout = 0.0
 )";
 
+// How much of an answer is given; for sources that have such a range.
+const std::vector<std::string> kGiven = {"data.min_clues=0", "data.max_clues=6"};
+
 struct Outcome {
   std::vector<double> losses;
   TrainResult result;
@@ -77,7 +78,7 @@ struct Outcome {
 class OneProgram : public ::testing::Test {
  protected:
   Outcome train(const std::string& program, const std::string& preset,
-                const std::vector<std::string>& more = {}) const {
+                const std::vector<std::string>& more = kGiven) const {
     folder_.put("task.toml", kTask);
     folder_.put("soft-tp.toml", kSoftTp);
     folder_.put("transformer.toml", kTransformer);
@@ -121,7 +122,7 @@ TEST_P(AnyProgram, Trains) {
 }
 
 TEST_F(OneProgram, WhatCannotBeTrainedSaysWhy) {
-  const auto refusal = [&](const std::string& text, const std::vector<std::string>& more = {}) {
+  const auto refusal = [&](const std::string& text, const std::vector<std::string>& more = kGiven) {
     try {
       train(folder_.put("mine.lp", text), "soft-tp", more);
     } catch (const InputError& error) {
@@ -137,9 +138,11 @@ TEST_F(OneProgram, WhatCannotBeTrainedSaysWhy) {
       refusal(pair, {"data.min_clues=3"}),
       AllOf(HasSubstr("data.min_clues is 3, and only 2 positions"), HasSubstr("note: set data.min_clues")));
   EXPECT_THAT(refusal(pair, {"data.source=instances"}), HasSubstr("there is no data.path"));
-  EXPECT_THAT(refusal(pair, {"data.source=boards", "data.box=2", "data.min_clues=4"}),
+  EXPECT_THAT(refusal(pair, {"data.source=boards", "data.box=2", "data.min_clues=4", "data.max_clues=6"}),
               HasSubstr("the boards have 16 cells, the program has 2"));
-  EXPECT_EQ(refusal(pair, {"data.max_clues=1"}), "accepted");
+  EXPECT_EQ(refusal(pair, {"data.min_clues=0", "data.max_clues=1"}), "accepted");
+  EXPECT_THAT(refusal(pair, {"data.source=instances", "data.path=mine.lp", "data.min_clues=0"}),
+              HasSubstr("'data.min_clues' has no effect here: data.source is \"instances\""));
   const auto of_list = [&](const std::string& lines) {
     return refusal(pair, {"data.source=instances", "data.path=" + folder_.put("list.jsonl", lines)});
   };

@@ -40,11 +40,9 @@ nlohmann::json trained(const std::string& task_name, const std::string& preset,
   Workers alone;
   Trainer trainer(config, model, task, folder, torch::kCPU, alone, {});
   const TrainResult result = trainer.run();
-  const auto loaded = nn::load_model(result.model, task.program());
+  const auto loaded = nn::load_model(infer::read_card(result.model), task.program());
   const Instances instances = task.instances(Part::kTest, test_examples);
-  nlohmann::json figures = config.data.source == "images"
-                               ? eval::evaluate_pictures(*loaded, task, instances, torch::kCPU, {})
-                               : eval::evaluate_tuples(*loaded, task, config, instances, torch::kCPU, {});
+  nlohmann::json figures = eval::evaluate(*loaded, task, instances, torch::kCPU, {});
   figures["seconds"] = result.seconds;
   std::cout << task_name << ' ' << preset << ": " << figures.dump() << '\n';
   fs::remove_all(folder);

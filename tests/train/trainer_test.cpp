@@ -53,7 +53,7 @@ TEST(Trainer, AStoppedAndResumedRunIsBitIdentical) {
   hooks.on_progress = [&](const Progress& progress) { stop = progress.step >= 10; };
   TinyRun broken(kShort, broken_folder.path(), hooks);
   const TrainResult first = broken.trainer->run();
-  EXPECT_TRUE(first.interrupted);
+  EXPECT_EQ(first.ended, Ended::kInterrupted);
   EXPECT_LT(first.steps, 24);
   EXPECT_FALSE(identical(weights_of(whole.trainer->model()), weights_of(broken.trainer->model())));
 
@@ -69,6 +69,31 @@ TEST(Trainer, AStoppedAndResumedRunIsBitIdentical) {
     return std::count(text.begin(), text.end(), '\n');
   };
   EXPECT_EQ(lines(whole_folder.path()), lines(broken_folder.path()));
+}
+
+// Validation is part of the budget: it is sized to what fits, every one looks at as many, and says so.
+TEST(Trainer, ATimeBudgetHasRoomForItsValidations) {
+  Folder folder;
+  std::vector<std::int64_t> sizes;
+  std::int64_t shown = 0;
+  TrainHooks hooks;
+  hooks.on_validation = [&](std::int64_t, std::int64_t) { ++shown; };
+  hooks.on_record = [&](const nlohmann::json& line) {
+    sizes.push_back(line["validation"]["given"]["examples"].get<std::int64_t>());
+  };
+  TinyRun run(with(kShort, {"train.time_budget=1e-3", "data.validation=4000"}), folder.path(), hooks);
+  const TrainResult result = run.trainer->run();
+  EXPECT_EQ(result.ended, Ended::kTimeBudget);
+  ASSERT_FALSE(sizes.empty());
+  for (const std::int64_t size : sizes) EXPECT_EQ(size, kLeastValidation);  // no machine is faster
+  EXPECT_GT(shown, 0);
+  EXPECT_TRUE(fs::exists(result.model));
+}
+
+TEST(Trainer, SaysWhyItEnded) {
+  Folder one, two;
+  EXPECT_EQ(TinyRun(with(kShort, {"train.epochs=1"}), one.path()).trainer->run().ended, Ended::kEpochs);
+  EXPECT_EQ(TinyRun(with(kShort, {"train.stop_at=0"}), two.path()).trainer->run().ended, Ended::kStopAt);
 }
 
 TEST(Trainer, CapturedStepsAreTheStepsThemselves) {

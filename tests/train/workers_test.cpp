@@ -32,7 +32,7 @@ int train_rank(const Launch& launch, const Plan& plan, const std::vector<std::st
   }
   TinyRun run(overrides, folder, hooks, launch);
   if (plan.resume) run.trainer->resume();
-  return run.trainer->run().interrupted ? 4 : 0;
+  return run.trainer->run().interrupted() ? 4 : 0;
 }
 
 std::vector<int> train(const Plan& plan, const std::vector<std::string>& overrides, const fs::path& folder) {

@@ -1,0 +1,115 @@
+// Pictures at positions of a program in, an answer set out.
+//
+//   pictures ──Perceiver──▶ evidence ─┬─▶ Guide ──▶ its own beliefs: the order of search, and ties
+//                                     └─▶ Decoder over the evidence ──▶ the most probable answer sets
+//
+// The decoder maximises Σ log p over the evidence alone, positions without a picture being uniform, so what
+// was read wrongly may be put right by the rules. The guide's beliefs are not multiplied in: that would count
+// the evidence twice. The two best answers say whether the best is the only one: a second with the same
+// symbols at the evidence means that the evidence has several completions, else it says how far the next
+// reading is.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "as2/constraint_program.h"
+#include "as2/decoder.h"
+
+namespace as2::infer {
+
+// A picture as the card's preprocessing says: 28 × 28 grey bytes in reading order, paper 0, ink 255.
+struct Picture {
+  int position = 0;
+  std::vector<std::uint8_t> pixels;
+};
+// The pictures of one instance, ascending in their positions.
+using Scene = std::vector<Picture>;
+
+// What an instance is given: beliefs, and at which positions they are evidence (elsewhere uniform).
+struct Evidence {
+  decode::Beliefs beliefs;
+  std::vector<int> positions;  // ascending
+};
+
+class Perceiver {
+ public:
+  virtual ~Perceiver() = default;
+  // For each picture a distribution over its position's symbols.
+  virtual std::vector<std::vector<double>> perceive(const std::vector<const Picture*>& pictures) = 0;
+};
+
+class Guide {
+ public:
+  virtual ~Guide() = default;
+  // Beliefs about every position, per instance; laid out as decode::Beliefs.
+  virtual std::vector<decode::Beliefs> guide(const std::vector<Evidence>& instances) = 0;
+};
+
+// Nats of correction beyond which evidence is not misread but wrong; `as2 bench misreading` measures what it
+// costs.
+constexpr double kMisreading = 4;
+
+struct SolverOptions {
+  double misreading = kMisreading;
+  double time_budget_seconds = 10;  // of one instance's search
+  int threads = 0;                  // for decoding; 0: all cores
+  int passes = 0;                   // of the guide, at most; 0: as its card says
+  int restarts = 1;                 // trajectories of the guide, at most, from different noise
+};
+
+struct Answer {
+  decode::Beliefs beliefs;    // the evidence, uniform elsewhere
+  decode::Beliefs reasoned;   // the guide's, or the same without one
+  std::vector<int> evidence;  // positions with pictures
+  decode::Decoded decoded;    // at most two models
+  decode::Explanation explanation;
+  double correction = 0;         // nats by which the changed evidence is less likely than what was read
+  bool completable = false;      // there is an answer, and misreading explains its correction
+  std::optional<bool> unique;    // none: no answer, or the search for a second one was given up
+  std::optional<double> margin;  // log p of the answer minus that of the next best; none: there is no other
+
+  const compile::Assignment& assignment() const { return decoded.models.front().assignment; }
+};
+
+// Seconds spent on each step.
+struct SolveTimes {
+  double perception = 0, reasoning = 0, decoding = 0;
+};
+
+class Solver {
+ public:
+  // Without a guide the answers are as probable, and found without its order.
+  Solver(std::shared_ptr<const compile::ConstraintProgram> program, std::unique_ptr<Perceiver> perceiver,
+         std::unique_ptr<Guide> guide, const SolverOptions& options = {});
+  ~Solver();
+  Solver(Solver&&) noexcept;
+
+  const compile::ConstraintProgram& program() const { return *program_; }
+  // Answers in order. Adds to `times` where given.
+  std::vector<Answer> solve(const std::vector<Scene>& scenes, SolveTimes* times = nullptr);
+
+  // The groups that the evidence as read cannot all satisfy; empty where nothing was changed.
+  std::vector<int> conflict(const Answer& answer) const;
+  // What was read at a position: the symbol its evidence believes most.
+  int read_at(const Answer& answer, int position) const;
+  double belief(const decode::Beliefs& beliefs, int position, int symbol) const;
+  // How sure: perception of a symbol at evidence, the guide of another.
+  double confidence(const Answer& answer, int position, int symbol) const;
+
+ private:
+  std::vector<Answer> solve_together(const Scene* first, std::size_t count, SolveTimes& times);
+  std::vector<Evidence> look(const Scene* first, std::size_t count);
+  // What the models say about an answer: what was changed, and whether it is the only one.
+  void conclude(Answer& answer) const;
+
+  std::shared_ptr<const compile::ConstraintProgram> program_;
+  std::unique_ptr<Perceiver> perceiver_;
+  std::unique_ptr<Guide> guide_;
+  SolverOptions options_;
+  decode::Decoder decoder_;
+};
+
+}  // namespace as2::infer

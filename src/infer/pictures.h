@@ -1,0 +1,26 @@
+// Which positions of a program have pictures, and what the pictures can show.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "as2/constraint_program.h"
+
+namespace as2::infer {
+
+// `name` matches `pattern`, in which `*` stands for any text.
+bool matches(const std::string& pattern, const std::string& name);
+bool matches_any(const std::vector<std::string>& patterns, const std::string& name);
+
+struct PictureMap {
+  std::vector<int> positions;              // that have pictures when they are evidence, ascending
+  std::vector<std::vector<int>> class_of;  // [position][symbol] class that shows it; -1: none
+  int classes = 0;
+};
+
+// The positions that match a pattern, each of whose symbols must be the name of a class. InputError where a
+// symbol has no picture, or where no position matches.
+PictureMap map_pictures(const compile::ConstraintProgram& program, const std::vector<std::string>& patterns,
+                        const std::vector<std::string>& classes);
+
+}  // namespace as2::infer

@@ -1,0 +1,40 @@
+#include "infer/program.h"
+
+#include "as2/compile.h"
+#include "as2/resources.h"
+
+namespace as2::infer {
+
+namespace fs = std::filesystem;
+
+std::pair<std::string, std::string> parse_constant(const std::string& text, const SourceLocation& place) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+    throw InputError(place, "found the constant '" + text + "', expected one like n=3");
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+std::shared_ptr<const compile::ConstraintProgram> load_program(const ProgramSource& source) {
+  asp::GroundOptions options;
+  std::error_code none;
+  const bool compiled = !source.compiled.empty() && fs::exists(source.compiled, none);
+  if (!compiled) options.constants = source.constants;
+  return std::make_shared<compile::ConstraintProgram>(
+      compile::compile_files({compiled ? source.compiled : source.file}, options).program);
+}
+
+std::string located_path(const std::string& written, const fs::path& folder) {
+  if (written.empty()) return written;
+  std::error_code none;
+  const fs::path beside = folder / written;
+  return fs::absolute(fs::exists(beside, none) ? beside : data_dir() / written).lexically_normal().string();
+}
+
+std::string portable_path(const std::string& path) {
+  if (path.empty()) return path;
+  const fs::path whole = fs::absolute(path).lexically_normal();
+  const fs::path shipped = whole.lexically_relative(fs::absolute(data_dir()).lexically_normal());
+  return !shipped.empty() && *shipped.begin() != ".." ? shipped.string() : whole.string();
+}
+
+}  // namespace as2::infer

@@ -1,0 +1,167 @@
+#include "as2/solver.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+namespace as2::infer {
+namespace {
+
+// Instances through the networks at once: more, and the tensors of every step are new pages from the system.
+constexpr std::size_t kAtOnce = 16;
+
+class Stopwatch {
+ public:
+  // Seconds since the last call.
+  double lap() {
+    const auto now = std::chrono::steady_clock::now();
+    return std::chrono::duration<double>(now - std::exchange(last_, now)).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+decode::Beliefs uniform_beliefs(const compile::ConstraintProgram& program) {
+  const auto stride = static_cast<std::size_t>(program.max_symbols());
+  decode::Beliefs beliefs(program.positions.size() * stride, 0);
+  for (std::size_t i = 0; i < program.positions.size(); ++i) {
+    const std::size_t symbols = program.positions[i].symbols.size();
+    std::fill_n(beliefs.begin() + static_cast<std::ptrdiff_t>(i * stride), symbols,
+                1.0 / static_cast<double>(symbols));
+  }
+  return beliefs;
+}
+
+}  // namespace
+
+Solver::Solver(std::shared_ptr<const compile::ConstraintProgram> program,
+               std::unique_ptr<Perceiver> perceiver, std::unique_ptr<Guide> guide,
+               const SolverOptions& options)
+    : program_(std::move(program)),
+      perceiver_(std::move(perceiver)),
+      guide_(std::move(guide)),
+      options_(options),
+      decoder_(program_) {
+  AS2_REQUIRE(program_ && perceiver_, "a solver needs a program and a perceiver");
+}
+
+Solver::~Solver() = default;
+Solver::Solver(Solver&&) noexcept = default;
+
+std::vector<Answer> Solver::solve(const std::vector<Scene>& scenes, SolveTimes* times) {
+  std::vector<Answer> answers;
+  SolveTimes spent;
+  for (std::size_t first = 0; first < scenes.size(); first += kAtOnce) {
+    for (Answer& answer :
+         solve_together(scenes.data() + first, std::min(kAtOnce, scenes.size() - first), spent))
+      answers.push_back(std::move(answer));
+  }
+  if (times) {
+    times->perception += spent.perception;
+    times->reasoning += spent.reasoning;
+    times->decoding += spent.decoding;
+  }
+  return answers;
+}
+
+std::vector<Answer> Solver::solve_together(const Scene* first, std::size_t count, SolveTimes& times) {
+  Stopwatch watch;
+  std::vector<Evidence> seen = look(first, count);
+  times.perception += watch.lap();
+  std::vector<decode::Beliefs> reasoned;
+  if (guide_) reasoned = guide_->guide(seen);
+  times.reasoning += watch.lap();
+  std::vector<Answer> answers(count);
+  for (std::size_t n = 0; n < count; ++n) {
+    answers[n].beliefs = std::move(seen[n].beliefs);
+    answers[n].evidence = std::move(seen[n].positions);
+    answers[n].reasoned = guide_ ? std::move(reasoned[n]) : answers[n].beliefs;
+  }
+  decode::DecodeOptions options;
+  options.models = 2;
+  options.time_budget_seconds = options_.time_budget_seconds;
+  options.minimal_conflict = false;
+  std::vector<decode::Query> queries;
+  for (const Answer& answer : answers) queries.push_back({answer.beliefs, {}, {}, answer.reasoned});
+  std::vector<decode::Decoded> decoded = decoder_.decode_batch(queries, options, options_.threads);
+  for (std::size_t n = 0; n < count; ++n) {
+    answers[n].decoded = std::move(decoded[n]);
+    conclude(answers[n]);
+  }
+  times.decoding += watch.lap();
+  return answers;
+}
+
+std::vector<Evidence> Solver::look(const Scene* first, std::size_t count) {
+  const decode::Beliefs uniform = uniform_beliefs(*program_);
+  const auto stride = static_cast<std::size_t>(program_->max_symbols());
+  std::vector<Evidence> seen(count, Evidence{uniform, {}});
+  std::vector<const Picture*> pictures;
+  for (std::size_t n = 0; n < count; ++n) {
+    for (const Picture& picture : first[n]) {
+      AS2_REQUIRE(picture.position >= 0 &&
+                      static_cast<std::size_t>(picture.position) < program_->positions.size() &&
+                      (seen[n].positions.empty() || seen[n].positions.back() < picture.position),
+                  "the pictures of a scene stand at ascending positions of the program");
+      seen[n].positions.push_back(picture.position);
+      pictures.push_back(&picture);
+    }
+  }
+  const auto perceived = perceiver_->perceive(pictures);
+  AS2_REQUIRE(perceived.size() == pictures.size(), "one distribution per picture");
+  auto row = perceived.begin();
+  for (Evidence& evidence : seen) {
+    for (const int position : evidence.positions) {
+      std::copy(row->begin(), row->end(),
+                evidence.beliefs.begin() +
+                    static_cast<std::ptrdiff_t>(static_cast<std::size_t>(position) * stride));
+      ++row;
+    }
+  }
+  return seen;
+}
+
+void Solver::conclude(Answer& answer) const {
+  const auto& models = answer.decoded.models;
+  if (models.empty()) return;
+  answer.explanation = decode::explain(*program_, answer.beliefs, models[0].assignment);
+  for (const decode::Change& change : answer.explanation.changed)
+    answer.correction += std::log(change.p_read) - std::log(std::max(change.p_decoded, 1e-30));
+  answer.completable = answer.correction <= options_.misreading;
+  if (models.size() > 1) {
+    answer.margin = models[0].log_probability - models[1].log_probability;
+    answer.unique = std::any_of(answer.evidence.begin(), answer.evidence.end(), [&](int position) {
+      return models[0].assignment[position] != models[1].assignment[position];
+    });
+  } else if (answer.decoded.status == decode::Status::kOptimal) {
+    answer.unique = true;
+  }
+}
+
+std::vector<int> Solver::conflict(const Answer& answer) const {
+  if (answer.explanation.changed.empty()) return {};
+  if (!answer.explanation.broken_groups.empty()) return answer.explanation.broken_groups;
+  decode::Query query{answer.beliefs, {}, {}, {}};
+  for (const int position : answer.evidence) query.pins.push_back({position, read_at(answer, position)});
+  decode::DecodeOptions options;
+  options.time_budget_seconds = options_.time_budget_seconds;
+  return decoder_.decode(query, options).conflict.groups;
+}
+
+int Solver::read_at(const Answer& answer, int position) const {
+  const auto begin = answer.beliefs.begin() + static_cast<std::ptrdiff_t>(position) * program_->max_symbols();
+  const auto end = begin + static_cast<std::ptrdiff_t>(program_->positions[position].symbols.size());
+  return static_cast<int>(std::max_element(begin, end) - begin);
+}
+
+double Solver::belief(const decode::Beliefs& beliefs, int position, int symbol) const {
+  return beliefs[static_cast<std::size_t>(position) * program_->max_symbols() + symbol];
+}
+
+double Solver::confidence(const Answer& answer, int position, int symbol) const {
+  const bool given = std::binary_search(answer.evidence.begin(), answer.evidence.end(), position);
+  return belief(given ? answer.beliefs : answer.reasoned, position, symbol);
+}
+
+}  // namespace as2::infer

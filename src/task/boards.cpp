@@ -1,0 +1,104 @@
+#include <filesystem>
+#include <sstream>
+#include <thread>
+
+#include "datasets/mnist.h"
+#include "nn/model.h"
+#include "sudoku/board_list.h"
+#include "task/examples.h"
+
+namespace as2::task {
+
+namespace fs = std::filesystem;
+
+Instances of_boards(const Task& task, const std::vector<sudoku::Board>& boards) {
+  const compile::ConstraintProgram& program = task.program();
+  const auto count = static_cast<std::int64_t>(boards.size());
+  const std::vector<int> cell_positions =
+      task.evidence_positions();  // in order, as cells are in reading order
+  const std::size_t cells = boards.empty() ? cell_positions.size() : boards[0].puzzle.size();
+  if (cells != cell_positions.size()) {
+    throw InputError("the boards have " + std::to_string(cells) + " cells, the program has " +
+                     std::to_string(cell_positions.size()));
+  }
+  Instances instances = Instances::blank(count, static_cast<std::int64_t>(program.positions.size()));
+  auto labels = instances.labels.accessor<std::int16_t, 2>();
+  auto evidence = instances.evidence.accessor<bool, 2>();
+  std::vector<std::vector<std::int16_t>> symbol(cells);  // [cell][digit]
+  for (std::size_t cell = 0; cell < cells; ++cell) {
+    symbol[cell].push_back(-1);
+    const std::size_t side = program.positions[static_cast<std::size_t>(cell_positions[cell])].symbols.size();
+    for (std::size_t digit = 1; digit <= side; ++digit) {
+      symbol[cell].push_back(
+          static_cast<std::int16_t>(program.find_symbol(cell_positions[cell], std::to_string(digit))));
+    }
+  }
+  for (std::int64_t b = 0; b < count; ++b) {
+    const sudoku::Board& board = boards[static_cast<std::size_t>(b)];
+    const sudoku::Grid& known = board.solution.empty() ? board.puzzle : board.solution;
+    for (std::size_t cell = 0; cell < cells; ++cell) {
+      labels[b][cell_positions[cell]] = symbol[cell][known[cell]];
+      evidence[b][cell_positions[cell]] = board.puzzle[cell] != 0;
+    }
+  }
+  return instances;
+}
+
+Instances generated_boards(const Task& task, Part part, std::int64_t count) {
+  const DataConfig& data = task.config().data;
+  const std::string& program = task.program().hash;
+  sudoku::GenerateOptions options;
+  options.box = static_cast<int>(data.box);
+  options.min_clues = static_cast<int>(data.min_clues);
+  options.max_clues = static_cast<int>(data.max_clues);
+  options.seed = part_seed(part);
+  std::ostringstream name;
+  name << "boards-" << options.box << '-' << options.min_clues << '-' << options.max_clues << '-'
+       << options.seed << '-' << count << ".safetensors";
+  const fs::path path = fs::path(datasets::cache_folder()) / "boards" / name.str();
+  std::error_code none;
+  if (fs::exists(path, none)) {
+    const formats::SafeTensorFile file = formats::read_safetensors(path);
+    const formats::SafeTensor *labels = file.find("labels"), *evidence = file.find("evidence");
+    if (labels && evidence && file.metadata.count("program") && file.metadata.at("program") == program) {
+      return {nn::unpack(*labels).to(torch::kInt16), nn::unpack(*evidence).to(torch::kBool), {}};
+    }
+  }
+  const int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  if (task.options().report && count > 20000)
+    task.options().report("generating " + std::to_string(count) + " boards");
+  Instances instances =
+      of_boards(task, sudoku::generate(options, 0, static_cast<std::size_t>(count), threads));
+  if (count > 20000) {
+    formats::SafeTensorFile file;
+    file.metadata["program"] = program;
+    file.tensors = {nn::pack("labels", instances.labels.to(torch::kUInt8)),
+                    nn::pack("evidence", instances.evidence)};
+    fs::create_directories(path.parent_path(), none);
+    formats::write_safetensors(path, file);
+  }
+  return instances;
+}
+
+Instances read_boards(const Task& task, const std::string& path, const ListOptions& options) {
+  std::vector<sudoku::Board> boards = sudoku::read_boards(path), chosen;
+  for (sudoku::Board& board : boards) {
+    const int clues = sudoku::clue_count(board.puzzle);
+    if (clues < options.min_clues || clues > options.max_clues) continue;
+    if (options.count > 0 && static_cast<std::int64_t>(chosen.size()) >= options.count) break;
+    if (board.solution.empty()) {
+      if (const int solutions = sudoku::count_solutions(board.puzzle); solutions != 1)
+        throw InputError(
+            {path},
+            std::string(solutions == 0 ? "a board has no solution: " : "a board has several solutions: ") +
+                sudoku::grid_text(board.puzzle),
+            {"leave it out, or write the solution that counts behind it, after a comma"});
+      board.solution = *sudoku::solve(board.puzzle);
+    }
+    chosen.push_back(std::move(board));
+  }
+  if (chosen.empty()) throw InputError({path}, "has no board with that many clues");
+  return of_boards(task, chosen);
+}
+
+}  // namespace as2::task

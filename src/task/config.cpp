@@ -1,0 +1,130 @@
+#include "task/config.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "as2/resources.h"
+#include "task/sources.h"
+
+namespace as2::task {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_path(const std::string& word) {
+  return word.find('/') != std::string::npos || fs::path(word).extension() == ".toml";
+}
+
+std::vector<std::string> names_in_folder(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code none;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, none)) {
+    if (entry.path().extension() == ".toml") names.push_back(entry.path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// `word` as a path, or as the name of a TOML file in `folder`.
+fs::path find_toml(const std::string& word, const fs::path& folder, const std::string& what) {
+  const fs::path path = is_path(word) ? fs::path(word) : folder / (word + ".toml");
+  if (fs::is_regular_file(path)) return path;
+  std::string known;
+  for (const std::string& name : names_in_folder(folder)) known += (known.empty() ? "" : ", ") + name;
+  throw InputError("there is no " + what + " '" + word + "' (" + path.string() + ")",
+                   {known.empty() ? "give the path of a TOML file"
+                                  : "there are: " + known + "; or the path of a TOML file"});
+}
+
+// Lays the preset's bases under it, first the outermost.
+void add_preset(Settings& settings, const std::string& preset, const fs::path& folder, int depth = 0) {
+  const fs::path path = find_toml(preset, folder, "preset");
+  Settings own;
+  own.add_file(path.string());
+  const std::string base = own.text("base", "");
+  if (depth > 8) throw InputError(own.location("base"), "presets stand on one another in a circle");
+  if (!base.empty()) add_preset(settings, base, folder, depth + 1);
+  settings.add_file(path.string());
+}
+
+// Only what the source and the purpose have a use for is asked for; the rest would be without effect.
+DataConfig read_data(Settings& s, Purpose purpose) {
+  DataConfig data;
+  data.source = s.choice("data.source", sources().front().name, source_names());
+  const Source& source = source_of(data.source);
+  const auto used = [&](const char* setting) {
+    if (source.uses(setting)) return true;
+    s.without_effect(std::string("data.") + setting, "data.source is \"" + data.source + "\"");
+    return false;
+  };
+  if (used("path")) data.path = resolved_path(s, "data.path");
+  if (used("box")) data.box = s.integer("data.box", data.box, 2, 4);
+  if (used("min_clues")) data.min_clues = s.integer("data.min_clues", data.min_clues, 0, 256);
+  if (used("max_clues")) data.max_clues = s.integer("data.max_clues", data.max_clues, data.min_clues, 256);
+  data.validation = s.integer("data.validation", 1000, 1, 1000000);
+  if (purpose == Purpose::kEvaluation) {
+    for (const char* setting : {"data.train", "data.symmetries", "data.path_share", "data.path_hints",
+                                "data.path_validation"})
+      s.without_effect(setting, "it is for training");
+    return data;
+  }
+  if (used("path_share")) {
+    data.path_share = s.number("data.path_share", 0, 0, 1);
+    data.path_hints = s.number("data.path_hints", 0, 0, 1);
+    data.path_validation = s.integer("data.path_validation", 0, 0, 100000000);
+  }
+  data.train = s.integer("data.train", 30000, 1, 100000000);
+  if (used("symmetries")) data.symmetries = s.boolean("data.symmetries", data.symmetries);
+  return data;
+}
+
+}  // namespace
+
+std::string resolved_path(Settings& settings, const std::string& key) {
+  const std::string written = settings.text(key, "");
+  if (written.empty()) return written;
+  const SourceLocation from = settings.location(key);
+  const std::string found =
+      infer::located_path(written, from.line > 0 ? fs::path(from.file).parent_path() : fs::path());
+  settings.amend(key, infer::portable_path(found));
+  return found;
+}
+
+Settings layered_settings(const std::string& task, const std::string& preset,
+                          const std::vector<std::string>& overrides) {
+  Settings settings;
+  const fs::path path = find_toml(task, data_dir() / "tasks", "task");
+  settings.add_file(path.string());
+  const std::string chosen = preset.empty() ? settings.text("preset", "best") : preset;
+  add_preset(settings, chosen, path.parent_path() / path.stem());
+  settings.erase("base");
+  for (const std::string& assignment : overrides) settings.add_override(assignment);
+  settings.set("preset", is_path(chosen) ? fs::path(chosen).stem().string() : chosen);
+  return settings;
+}
+
+TaskConfig read_task(Settings& s, Purpose purpose) {
+  TaskConfig c;
+  c.task = s.text("name", "task");
+  c.preset = s.text("preset", "best");
+  c.program.file = resolved_path(s, "program.file");
+  c.program.compiled = resolved_path(s, "program.compiled");
+  for (const std::string& constant : s.texts("program.constants", {}))
+    c.program.constants.push_back(infer::parse_constant(constant, s.location("program.constants")));
+  c.images.positions = s.texts("images.positions", {});
+  c.images.source = s.text("images.source", c.images.source);
+  if (c.images.source != "mnist") c.images.source = resolved_path(s, "images.source");
+  if (purpose == Purpose::kTraining) {
+    c.images.augment = s.boolean("images.augment", c.images.augment);
+    c.images.strength = s.number("images.strength", c.images.strength, 0, 10);
+  } else {
+    for (const char* setting : {"images.augment", "images.strength"})
+      s.without_effect(setting, "it is for training");
+  }
+  c.labelled = s.texts("labels.positions", {"*"});
+  c.observed = s.texts("labels.observed", {});
+  c.data = read_data(s, purpose);
+  return c;
+}
+
+}  // namespace as2::task

@@ -1,0 +1,22 @@
+// A user's own pictures: a folder with one sub-folder per symbol.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <string>
+#include <vector>
+
+namespace as2::task {
+
+// Pictures by part (training, validation, test): of every ten in name order eight, one and one.
+struct PictureFolder {
+  torch::Tensor pixels[3];         // [images, 28, 28] uint8, ink 255 on paper 0
+  torch::Tensor classes[3];        // [images] int64
+  std::vector<std::string> names;  // sub-folders, sorted
+};
+
+// Any format and size stb reads; colours become grey, dark ink on light paper is turned round, and a picture
+// is scaled to 28 × 28 by averaging areas.
+PictureFolder read_picture_folder(const std::string& path);
+
+}  // namespace as2::task

@@ -1,0 +1,136 @@
+#include "task/task.h"
+
+#include <numeric>
+
+#include "datasets/mnist.h"
+#include "sudoku/board_list.h"
+#include "task/picture_folder.h"
+#include "task/sources.h"
+
+namespace as2::task {
+namespace {
+
+torch::Tensor matching(const compile::ConstraintProgram& program, const std::vector<std::string>& patterns) {
+  torch::Tensor mask = torch::zeros({static_cast<std::int64_t>(program.positions.size())}, torch::kBool);
+  for (std::size_t position = 0; position < program.positions.size(); ++position)
+    mask[static_cast<std::int64_t>(position)] =
+        infer::matches_any(patterns, program.positions[position].name);
+  return mask;
+}
+
+std::pair<torch::Tensor, torch::Tensor> tensors_of(const datasets::Digits& digits) {
+  const auto count = static_cast<std::int64_t>(digits.size());
+  torch::Tensor pixels = torch::empty({count, 28, 28}, torch::kUInt8);
+  std::copy(digits.pixels.begin(), digits.pixels.end(), pixels.data_ptr<std::uint8_t>());
+  torch::Tensor labels = torch::empty({count}, torch::kUInt8);
+  std::copy(digits.labels.begin(), digits.labels.end(), labels.data_ptr<std::uint8_t>());
+  return {pixels, labels.to(torch::kInt64)};
+}
+
+}  // namespace
+
+Task::Task(const TaskConfig& config, const TaskOptions& options)
+    : config_(config), options_(options), program_(infer::load_program(config.program)) {
+  if (program_->positions.empty()) {
+    SourceLocation place;
+    place.file = config.program.file;
+    place.line = 1;
+    throw InputError(
+        place, "the program has no position: nothing in it is chosen, and there is nothing to learn",
+        {"say what is open with a choice rule, for example `{ cell(R,C,V) : V=1..9 } = 1 :- R=1..9, "
+         "C=1..9.`"});
+  }
+  observed_ = matching(*program_, config.observed);
+  labelled_ = matching(*program_, config.labelled);
+  if (!config.images.positions.empty()) {
+    load_pictures();
+  } else if (source_of(config.data.source).names_pictures) {
+    throw InputError("data.source is \"" + config.data.source + "\", but no position has pictures",
+                     {"say which have: images.positions = [\"digit(*\"]"});
+  }
+  map_ = infer::map_pictures(*program_, config.images.positions, classes_);
+}
+
+void Task::load_pictures() {
+  if (config_.images.source == "mnist") return load_mnist();
+  PictureFolder folder = read_picture_folder(config_.images.source);
+  for (const Part part : {Part::kTrain, Part::kValidation, Part::kTest}) {
+    const int number = static_cast<int>(part);
+    parts_[number] = ImagePool::of(folder.pixels[number], folder.classes[number], folder.names);
+  }
+  classes_ = folder.names;
+}
+
+void Task::load_mnist() {
+  for (int digit = 0; digit < 10; ++digit) classes_.push_back(std::to_string(digit));
+  datasets::MnistOptions options;
+  options.dir = options_.data_dir;
+  options.fetch = options_.data_dir.empty();
+  options.report = options_.report;
+  options.stop = options_.stop;
+  const datasets::Mnist mnist = datasets::load_mnist(options);
+  const auto [pixels, labels] = tensors_of(mnist.train);
+  const std::int64_t kept = pixels.size(0) - kValidationDigits;
+  if (source_of(config_.data.source).names_pictures) {
+    // The examples keep the parts apart.
+    parts_[0] = parts_[1] = ImagePool::of(pixels, labels, classes_);
+  } else {
+    parts_[0] = ImagePool::of(pixels.narrow(0, 0, kept), labels.narrow(0, 0, kept), classes_);
+    parts_[1] = ImagePool::of(pixels.narrow(0, kept, kValidationDigits),
+                              labels.narrow(0, kept, kValidationDigits), classes_);
+  }
+  const auto [test_pixels, test_labels] = tensors_of(mnist.test);
+  parts_[2] = ImagePool::of(test_pixels, test_labels, classes_);
+}
+
+std::pair<std::int64_t, std::int64_t> Task::picture_range(Part part) const {
+  const std::int64_t all = parts_[static_cast<int>(part)].pixels.size(0);
+  const bool shared = config_.images.source == "mnist" && source_of(config_.data.source).names_pictures;
+  return {shared && part == Part::kValidation ? all - kValidationDigits : 0,
+          shared && part == Part::kTrain ? all - kValidationDigits : all};
+}
+
+std::vector<int> Task::evidence_positions() const {
+  if (!map_.positions.empty()) return map_.positions;
+  std::vector<int> all(program_->positions.size());
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+Instances Task::instances(Part part, std::int64_t count) const {
+  const Instances instances = source_of(config_.data.source).make(*this, part, count);
+  return part == Part::kTest ? instances : with_hidden_labels(instances);
+}
+
+Instances Task::with_hidden_labels(Instances instances) const {
+  instances.labels = torch::where(labelled_, instances.labels, torch::full_like(instances.labels, -1));
+  return instances;
+}
+
+Instances Task::listed(Part part) const {
+  const DataConfig& data = config_.data;
+  if (!source_of(data.source).uses("path_share")) return {};
+  if (data.path.empty()) {
+    if (data.path_share > 0 || data.path_hints > 0 || data.path_validation > 0) {
+      throw InputError(
+          "data.path_share, data.path_hints and data.path_validation have no effect without a list of boards",
+          {"set data.path to a list of puzzles"});
+    }
+    return {};
+  }
+  if (data.path_share == 0) {
+    throw InputError({data.path}, "a list of boards has no effect while data.path_share is 0",
+                     {"data.path_share is the share of every batch that the list gives"});
+  }
+  const std::vector<sudoku::Board> boards = sudoku::read_unique_boards(data.path);
+  const auto all = static_cast<std::int64_t>(boards.size());
+  if (all <= data.path_validation) {
+    throw InputError({data.path}, "has " + std::to_string(all) + " boards, and data.path_validation = " +
+                                      std::to_string(data.path_validation) + " leaves none to train on");
+  }
+  const auto split = boards.begin() + (all - data.path_validation);
+  return with_hidden_labels(part == Part::kTrain ? of_boards(*this, {boards.begin(), split})
+                                                 : of_boards(*this, {split, boards.end()}));
+}
+
+}  // namespace as2::task

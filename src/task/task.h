@@ -1,0 +1,67 @@
+// A task made ready: its program compiled, its pictures loaded.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "as2/constraint_program.h"
+#include "infer/pictures.h"
+#include "task/config.h"
+#include "task/instances.h"
+
+namespace as2::task {
+
+struct TaskOptions {
+  std::string data_dir;                            // where MNIST is; empty: $AS2_DATA, the cache, the network
+  std::function<void(const std::string&)> report;  // told what takes long
+  const std::atomic<bool>* stop = nullptr;         // once true, fetching ends
+};
+
+// Validation digits: the last of MNIST's training digits, never trained on.
+constexpr std::int64_t kValidationDigits = 5000;
+
+class Task {
+ public:
+  Task(const TaskConfig& config, const TaskOptions& options);
+
+  const TaskConfig& config() const { return config_; }
+  const TaskOptions& options() const { return options_; }
+  const compile::ConstraintProgram& program() const { return *program_; }
+  const std::shared_ptr<const compile::ConstraintProgram>& shared_program() const { return program_; }
+  const infer::PictureMap& pictures() const { return map_; }
+  // The classes of the pictures, empty when the task has none.
+  const std::vector<std::string>& classes() const { return classes_; }
+  ImagePool pool(Part part) const { return parts_[static_cast<int>(part)]; }
+  // The pictures of a part that its pool holds: first, and one past the last. Where examples name their
+  // pictures, training and validation share a pool.
+  std::pair<std::int64_t, std::int64_t> picture_range(Part part) const;
+  // Positions that can be evidence: those with pictures, or all where a task has none.
+  std::vector<int> evidence_positions() const;
+
+  // The examples of a part, from the task's source. Labels that training may not use are hidden in kTrain and
+  // kValidation.
+  Instances instances(Part part, std::int64_t count) const;
+  // Boards of the list data.path beside generated ones: its last data.path_validation for kValidation, the
+  // others for kTrain; none without a list.
+  Instances listed(Part part) const;
+  // [positions] bool: labels the constraint terms are given.
+  torch::Tensor observed() const { return observed_; }
+
+ private:
+  Instances with_hidden_labels(Instances instances) const;
+  void load_pictures();
+  void load_mnist();
+
+  TaskConfig config_;
+  TaskOptions options_;
+  std::shared_ptr<const compile::ConstraintProgram> program_;
+  infer::PictureMap map_;
+  std::vector<std::string> classes_;
+  ImagePool parts_[3];
+  torch::Tensor observed_, labelled_;
+};
+
+}  // namespace as2::task

@@ -1,0 +1,125 @@
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "as2/decoder.h"
+#include "datasets/addition.h"
+#include "random.h"
+#include "task/examples.h"
+
+namespace as2::task {
+namespace {
+
+// The pictures' symbols are their classes; the other positions hold what the program then says.
+Instances of_tuples(const Task& task, const std::vector<std::vector<std::int64_t>>& pictures, Part part) {
+  const ImagePool pool = task.pool(part);
+  const compile::ConstraintProgram& program = task.program();
+  const infer::PictureMap& map = task.pictures();
+  const auto count = static_cast<std::int64_t>(pictures.size()),
+             width = static_cast<std::int64_t>(program.max_symbols());
+  const auto positions = static_cast<std::int64_t>(program.positions.size());
+  Instances instances = Instances::blank(count, positions);
+  instances.pictures = torch::full({count, positions}, -1, torch::kInt32);
+  auto labels = instances.labels.accessor<std::int16_t, 2>();
+  auto evidence = instances.evidence.accessor<bool, 2>();
+  auto chosen = instances.pictures.accessor<std::int32_t, 2>();
+  const auto place = pool.place.accessor<std::int64_t, 1>();
+  const auto classes = pool.classes.accessor<std::int64_t, 1>();
+  const bool complete = static_cast<std::size_t>(positions) > map.positions.size();
+  const decode::Decoder decoder(task.shared_program());
+  std::map<std::vector<std::int64_t>, compile::Assignment> completions;
+  for (std::int64_t n = 0; n < count; ++n) {
+    std::vector<std::int64_t> shown;
+    for (std::size_t k = 0; k < map.positions.size(); ++k) {
+      const std::int64_t where = place[pictures[static_cast<std::size_t>(n)][k]];
+      const int position = map.positions[k];
+      chosen[n][position] = static_cast<std::int32_t>(where);
+      evidence[n][position] = true;
+      const std::vector<int>& shows = map.class_of[static_cast<std::size_t>(position)];
+      const auto found = std::find(shows.begin(), shows.end(), static_cast<int>(classes[where]));
+      if (found == shows.end()) {
+        throw InputError("a picture of " + task.classes()[static_cast<std::size_t>(classes[where])] +
+                         " cannot stand at " + program.positions[static_cast<std::size_t>(position)].name);
+      }
+      const std::int64_t symbol = found - shows.begin();
+      labels[n][position] = static_cast<std::int16_t>(symbol);
+      shown.push_back(symbol);
+    }
+    if (!complete) continue;
+    compile::Assignment& whole = completions[shown];
+    if (whole.empty()) {
+      decode::Query query{decode::Beliefs(static_cast<std::size_t>(positions * width), 1.0)};
+      for (std::size_t k = 0; k < shown.size(); ++k) {
+        query.pins.push_back({map.positions[k], static_cast<int>(shown[k])});
+      }
+      const decode::Decoded decoded = decoder.decode(query);
+      if (decoded.models.empty()) {
+        throw InputError("the program allows no answer for some of the tuples",
+                         {"list examples that it allows with data.source = \"instances\""});
+      }
+      whole = decoded.models[0].assignment;
+    }
+    for (std::int64_t position = 0; position < positions; ++position) {
+      labels[n][position] = static_cast<std::int16_t>(whole[static_cast<std::size_t>(position)]);
+    }
+  }
+  return instances;
+}
+
+}  // namespace
+
+Instances single_pictures(const Task& task, Part part, std::int64_t count) {
+  const auto [first, last] = task.picture_range(part);
+  std::vector<std::vector<std::int64_t>> pictures;
+  for (std::int64_t picture = first; picture < std::min(last, first + count); ++picture)
+    pictures.push_back({picture});
+  return of_tuples(task, pictures, part);
+}
+
+Instances generated_tuples(const Task& task, Part part, std::int64_t count) {
+  const auto [first, last] = task.picture_range(part);
+  std::vector<std::int64_t> order(static_cast<std::size_t>(last - first));
+  std::iota(order.begin(), order.end(), first);
+  Random random(part_seed(part));
+  std::vector<std::vector<std::int64_t>> pictures(static_cast<std::size_t>(count));
+  std::size_t next = order.size();
+  for (auto& tuple : pictures) {
+    for (std::size_t n = 0; n < task.pictures().positions.size(); ++n) {
+      if (next == order.size()) {  // each picture once before any comes again
+        random.shuffle(order.begin(), static_cast<std::uint32_t>(order.size()));
+        next = 0;
+      }
+      tuple.push_back(order[next++]);
+    }
+  }
+  return of_tuples(task, pictures, part);
+}
+
+Instances read_tuples(const Task& task, const std::string& path, const ListOptions& options) {
+  const compile::ConstraintProgram& program = task.program();
+  const auto all = static_cast<std::size_t>(task.pool(options.part).pixels.size(0));
+  const std::size_t arity = task.pictures().positions.size();
+  const datasets::Addition list = datasets::read_addition(path, static_cast<int>(arity), all);
+  if (list.size() == 0) throw InputError({path}, "has no line of picture indices and their sum");
+  std::vector<std::vector<std::int64_t>> pictures;
+  for (auto index = list.indices.begin(); index != list.indices.end(); index += static_cast<int>(arity))
+    pictures.emplace_back(index, index + static_cast<int>(arity));
+  Instances instances = of_tuples(task, pictures, options.part);
+  const torch::Tensor observed = task.observed();
+  for (std::size_t position = 0; position < program.positions.size(); ++position) {
+    if (!observed[static_cast<std::int64_t>(position)].item<bool>()) continue;
+    const auto symbols = instances.labels.select(1, static_cast<std::int64_t>(position));
+    for (std::size_t n = 0; n < list.size(); ++n) {
+      const auto symbol =
+          static_cast<std::size_t>(symbols[static_cast<std::int64_t>(n)].item<std::int16_t>());
+      const std::string& sum = program.positions[position].symbols[symbol];
+      if (sum != std::to_string(list.sums[n])) {
+        throw InputError({path, list.lines[n]},
+                         "the sum is " + sum + ", not " + std::to_string(list.sums[n]));
+      }
+    }
+  }
+  return instances;
+}
+
+}  // namespace as2::task

@@ -1,0 +1,72 @@
+// The terms of the loss, one row of a table each.
+//
+//   L = Σ_terms w(t) · L_term,   w(t) = weight · α(t) · β(t)
+//   perception    CE of perception's logits at pictures        (L_cnn;   addition: L_digit^pre)
+//   evidence      CE of the reasoner's logits at evidence      (L_sup;   addition: L_digit^post)
+//   latent        CE of the reasoner's logits elsewhere        (L_blank; addition: L_sum)
+//   constraint    the T_P fixed-point loss of the beliefs      (L_ic)
+//   satisfaction  −log P(the linear constraints hold)          (sum-only supervision)
+// The last two see the beliefs with the labels of `observed` positions filled in: the sum of an addition.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "as2/soft_tp.h"
+#include "infer/tensor/network.h"
+#include "train/schedule.h"
+
+namespace as2::train {
+
+struct LossConfig {
+  std::map<std::string, TermSchedule> terms;  // every name of loss_terms()
+  bool sum_reduction = false;  // constraint: the paper's literal sum; else the mean over residual terms
+  bool every_pass = true;      // cross-entropy on every pass of the reasoner, or on its last
+
+  double weight(const std::string& term) const { return terms.at(term).weight; }
+};
+
+// What a term is computed from. Tensors that several terms read are made once, when first asked for.
+class LossInput {
+ public:
+  LossInput(const LossConfig& config, const tp::SoftTp* operator_of_program, const torch::Tensor& class_of,
+            const torch::Tensor& observed, const torch::Tensor& mask, const infer::Batch& read,
+            const infer::Prediction& made)
+      : losses(config),
+        soft_tp(operator_of_program),
+        batch(read),
+        prediction(made),
+        class_of_(class_of),
+        observed_(observed),
+        mask_(mask) {}
+
+  // [passes, batch, positions, symbols]: the logits that the reasoner's terms read.
+  const torch::Tensor& passes();
+  // [batch, positions, symbols]: the beliefs of the last pass, observed labels filled in.
+  const torch::Tensor& constrained();
+  // [rows, slots] int64: the class that each picture shows.
+  torch::Tensor shown() const;
+
+  const LossConfig& losses;
+  const tp::SoftTp* soft_tp;
+  const infer::Batch& batch;
+  const infer::Prediction& prediction;
+
+ private:
+  const torch::Tensor &class_of_, &observed_, &mask_;
+  torch::Tensor passes_, constrained_;
+};
+
+struct LossTerm {
+  const char* name;
+  // The labels that the term is a mean over, [batch, positions] or [rows, slots] bool; null: it is a mean
+  // over rows.
+  torch::Tensor (*labels)(const infer::Batch& batch);
+  // Its value. `read` is what labels() gave, `count` how many of them the whole batch has.
+  torch::Tensor (*value)(LossInput& input, const torch::Tensor& read, const torch::Tensor& count);
+};
+
+const std::vector<LossTerm>& loss_terms();
+
+}  // namespace as2::train

@@ -1,0 +1,152 @@
+// Cards: written, read back, and refused where a field is missing, of the wrong type or absurd.
+#include "infer/card.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "as2/compile.h"
+#include "as2/resources.h"
+#include "files.h"
+#include "support/temporary_folder.h"
+
+namespace as2::infer {
+namespace {
+
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+const char* const kProgram = "{ at(P,S) : S=1..2 } = 1 :- P=1..2.\n:- at(1,S), at(2,S). % different\n";
+
+class CardFile : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    program_ = std::make_shared<compile::ConstraintProgram>(compile::compile_text(kProgram).program);
+    weights_ = folder_ / "m.safetensors";
+    write_file(weights_, "weights");
+    Card card;
+    card.weights = weights_;
+    card.task = "pair";
+    card.preset = "best";
+    card.program = {folder_.put("pair.lp", kProgram), "", {{"n", "2"}}};
+    card.shape = ProgramShape::of(*program_);
+    card.pictures = {{"at(*"}, {"1", "2"}};
+    card.network.perception = PerceptionOptions::paper(2);
+    card.network.kind = ReasonerKind::kSoftTp;
+    card.about["seed"] = 3;
+    write_card(card);
+    whole_ = json::parse(read_file(card_path(weights_)));
+  }
+
+  // What reading says once `change` has been made to the card.
+  std::string refusal(const std::function<void(json&)>& change) const {
+    json card = whole_;
+    change(card);
+    write_file(card_path(weights_), card.dump());
+    try {
+      read_card(weights_);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "accepted";
+  }
+
+  test::TemporaryFolder folder_;
+  std::filesystem::path weights_;
+  std::shared_ptr<const compile::ConstraintProgram> program_;
+  json whole_;
+};
+
+TEST_F(CardFile, ComesBackAsItWasWritten) {
+  const Card card = read_card(weights_);
+  EXPECT_EQ(card.task, "pair");
+  EXPECT_EQ(card.program.file, folder_ / "pair.lp");
+  EXPECT_EQ(card.program.constants, (Constants{{"n", "2"}}));
+  EXPECT_EQ(card.shape.positions, (std::vector<std::string>{"at(1,_)", "at(2,_)"}));
+  EXPECT_EQ(card.shape.families, std::vector<std::string>{"different"});
+  EXPECT_TRUE(card.shape.groups.at(0).all_different);
+  EXPECT_EQ(card.pictures.classes, (std::vector<std::string>{"1", "2"}));
+  EXPECT_EQ(to_json(card.network), whole_["model"]);
+  EXPECT_EQ(card.about, json({{"seed", 3}}));
+  EXPECT_EQ(load_program(card.program)->hash, card.shape.hash);
+  EXPECT_NO_THROW(check_weights(card));
+  EXPECT_NO_THROW(check_program(card, *program_));
+}
+
+TEST_F(CardFile, EveryFieldIsChecked) {
+  EXPECT_EQ(refusal([](json&) {}), "accepted");
+  for (const char* field : {"version", "task", "preset", "weights", "program", "pictures", "model"}) {
+    EXPECT_THAT(refusal([&](json& card) { card.erase(field); }),
+                AllOf(HasSubstr("m.json: error: "), HasSubstr(std::string("'") + field + "' is missing")));
+    EXPECT_NE(refusal([&](json& card) { card[field] = 7.5; }), "accepted") << field;
+  }
+  for (const char* field :
+       {"file", "compiled", "constants", "hash", "symbols", "families", "positions", "domains", "groups"}) {
+    const std::string name = std::string("'program.") + field + "'";
+    EXPECT_THAT(refusal([&](json& card) { card["program"].erase(field); }), HasSubstr(name)) << field;
+    EXPECT_THAT(refusal([&](json& card) { card["program"][field] = {{"x", 1}}; }), HasSubstr(name)) << field;
+  }
+  EXPECT_THAT(refusal([](json& card) {
+                card["program"]["groups"][0]["positions"] = {0, 2};
+              }),
+              HasSubstr("'program.groups.positions' is 2, expected whole numbers from 0 to 1"));
+  EXPECT_THAT(refusal([](json& card) { card["program"]["domains"] = {2}; }), HasSubstr("'program.domains'"));
+  EXPECT_THAT(refusal([](json& card) { card["program"]["constants"] = {"n"}; }), HasSubstr("constant 'n'"));
+  EXPECT_THAT(refusal([](json& card) { card["pictures"]["classes"] = {"1"}; }),
+              HasSubstr("'pictures.classes'"));
+  EXPECT_THAT(refusal([](json& card) { card["pictures"]["preprocessing"]["width"] = 32; }),
+              HasSubstr("'pictures.preprocessing'"));
+  EXPECT_THAT(refusal([](json& card) { card["weights"]["sha256"] = "f00"; }), HasSubstr("'weights.sha256'"));
+  EXPECT_THAT(
+      refusal([](json& card) { card["model"]["reasoner"]["d_ff"] = 1000000000; }),
+      AllOf(HasSubstr("m.json: error: "), HasSubstr("'model.reasoner.d_ff' is 1000000000, expected")));
+  EXPECT_THAT(refusal([](json& card) {
+                card["model"]["perception"]["channels"] = {32, 64, -1};
+              }),
+              HasSubstr("'model.perception.channels' is -1"));
+  EXPECT_THAT(refusal([](json& card) { card["version"] = 1; }), HasSubstr("a model card of version 1"));
+}
+
+TEST_F(CardFile, NoticesOtherWeights) {
+  const Card card = read_card(weights_);
+  write_file(weights_, "Weights");
+  try {
+    check_weights(card);
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("m.safetensors: error: damaged, or exchanged"),
+                                    HasSubstr("m.json says " + card.sha256)));
+  }
+}
+
+TEST_F(CardFile, OnlyWhatWeightsDoNotDependOnChangesAfterTraining) {
+  const auto nowhere = [](const std::string&) { return SourceLocation{}; };
+  const Card card = read_card(weights_);
+  const auto changed = [&](const json& changes) { return changed_options(card.network, changes, nowhere); };
+  EXPECT_EQ(changed({{"reasoner", {{"eval_passes", 256}}}}).soft_tp.eval_passes, 256);
+  EXPECT_EQ(changed(json::object()).soft_tp.eval_passes, card.network.soft_tp.eval_passes);
+  EXPECT_THROW(changed({{"reasoner", {{"passes", 20}}}}), InputError);
+  EXPECT_THROW(changed({{"perception", {{"width", 2}}}}), InputError);
+  EXPECT_THROW(changed({{"reasoner", {{"eval_passes", -1}}}}), InputError);
+}
+
+TEST(ShippedCards, AreReadAndTheirWeightsAreTheirs) {
+  int cards = 0;
+  for (const char* task : {"sudoku", "addition", "digits"}) {
+    for (const auto& weights : shipped_models(task)) {
+      const Card card = read_card(weights);
+      EXPECT_NO_THROW(check_weights(card)) << weights;
+      const auto program = load_program(card.program);
+      EXPECT_EQ(program->hash, card.shape.hash) << weights;
+      EXPECT_TRUE(std::filesystem::exists(settings_path(weights))) << weights;
+      ++cards;
+    }
+    EXPECT_EQ(default_model(task).extension(), ".safetensors");
+  }
+  EXPECT_GE(cards, 9);
+}
+
+}  // namespace
+}  // namespace as2::infer

@@ -1,0 +1,122 @@
+// The solver over a perceiver and a guide made up here: no network, no LibTorch, no Sudoku.
+#include "as2/solver.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "as2/compile.h"
+
+namespace as2::infer {
+namespace {
+
+// Reads its distribution off the picture's first pixels, as tenths.
+class PixelPerceiver : public Perceiver {
+ public:
+  explicit PixelPerceiver(int symbols) : symbols_(symbols) {}
+  std::vector<std::vector<double>> perceive(const std::vector<const Picture*>& pictures) override {
+    std::vector<std::vector<double>> rows;
+    for (const Picture* picture : pictures) {
+      rows.emplace_back();
+      for (int s = 0; s < symbols_; ++s) rows.back().push_back(picture->pixels[s] / 10.0);
+    }
+    return rows;
+  }
+
+ private:
+  int symbols_;
+};
+
+// Believes in the last symbol everywhere.
+class LastGuide : public Guide {
+ public:
+  std::vector<decode::Beliefs> guide(const std::vector<Evidence>& instances) override {
+    std::vector<decode::Beliefs> beliefs;
+    for (const Evidence& instance : instances) {
+      beliefs.emplace_back(instance.beliefs.size(), 0.1);
+      for (std::size_t i = 2; i < beliefs.back().size(); i += 3) beliefs.back()[i] = 0.8;
+    }
+    return beliefs;
+  }
+};
+
+Picture picture(int position, std::vector<std::uint8_t> tenths) {
+  tenths.resize(28 * 28);
+  return {position, tenths};
+}
+
+Solver solver(const std::string& text, bool guided = false) {
+  auto program = std::make_shared<compile::ConstraintProgram>(compile::compile_text(text).program);
+  return {program, std::make_unique<PixelPerceiver>(3), guided ? std::make_unique<LastGuide>() : nullptr};
+}
+
+const char* const kThree = "{ at(P,S) : S=1..3 } = 1 :- P=1..3.\n:- at(P,S), at(Q,S), P<Q. % different\n";
+
+TEST(Solver, RulesPutAMisreadingRight) {
+  Solver three = solver(kThree);
+  // Read 1 and 1; the second is almost a 2.
+  const auto answers =
+      three.solve({{picture(0, {9, 1, 0}), picture(1, {5, 4, 1})}, {picture(0, {0, 10, 0})}});
+  ASSERT_EQ(answers.size(), 2U);
+  const Answer& answer = answers[0];
+  EXPECT_EQ(answer.evidence, (std::vector<int>{0, 1}));
+  EXPECT_EQ(answer.assignment(), (compile::Assignment{0, 1, 2}));
+  EXPECT_EQ(three.read_at(answer, 1), 0);
+  ASSERT_EQ(answer.explanation.changed.size(), 1U);
+  EXPECT_NEAR(answer.correction, std::log(0.5 / 0.4), 1e-9);
+  EXPECT_TRUE(answer.completable);
+  EXPECT_EQ(answer.unique, true);
+  EXPECT_NEAR(*answer.margin, std::log(0.4 / 0.1), 1e-9);  // 1 3 2 is the next best
+  EXPECT_EQ(three.conflict(answer).size(), 1U);
+  EXPECT_NEAR(three.confidence(answer, 1, 1), 0.4, 1e-12);
+  EXPECT_NEAR(three.confidence(answer, 2, 2), 1.0 / 3, 1e-12);
+
+  // One given position leaves two completions.
+  EXPECT_EQ(answers[1].assignment()[0], 1);
+  EXPECT_EQ(answers[1].unique, false);
+  EXPECT_NEAR(*answers[1].margin, 0, 1e-12);
+  EXPECT_TRUE(three.conflict(answers[1]).empty());
+}
+
+TEST(Solver, TheGuideBreaksTiesAndIsNotMultipliedIn) {
+  Solver plain = solver(kThree), guided = solver(kThree, true);
+  const std::vector<Scene> scenes = {{picture(0, {10, 0, 0})}};
+  const Answer answer = guided.solve(scenes)[0];
+  EXPECT_EQ(answer.assignment()[0], 0);  // whatever the guide believes of evidence
+  EXPECT_NEAR(answer.decoded.models[0].log_probability,
+              plain.solve(scenes)[0].decoded.models[0].log_probability, 1e-12);
+  EXPECT_NEAR(guided.confidence(answer, 1, 2), 0.8, 1e-12);
+}
+
+TEST(Solver, WhatCannotBeReadSoIsNotCompletable) {
+  Solver three = solver(kThree);
+  SolveTimes times;
+  const Answer clear = three.solve({{picture(0, {10, 0, 0}), picture(1, {10, 0, 0})}}, &times)[0];
+  EXPECT_FALSE(clear.completable);  // both are surely 1: no misreading explains it
+  EXPECT_GT(clear.correction, kMisreading);
+  EXPECT_GT(times.decoding, 0);
+  Solver none = solver("{ at(1,S) : S=1..3 } = 1.\n:- at(1,S).\n");
+  const Answer answer = none.solve({{picture(0, {10, 0, 0})}})[0];
+  EXPECT_EQ(answer.decoded.status, decode::Status::kUnsatisfiable);
+  EXPECT_FALSE(answer.completable);
+  EXPECT_FALSE(answer.unique);
+}
+
+TEST(Solver, MoreScenesThanGoThroughAtOnceKeepTheirOrder) {
+  Solver three = solver(kThree);
+  std::vector<Scene> scenes;
+  for (int n = 0; n < 40; ++n)
+    scenes.push_back({picture(
+        n % 3, n % 2 == 0 ? std::vector<std::uint8_t>{10, 0, 0} : std::vector<std::uint8_t>{0, 0, 10})});
+  const auto answers = three.solve(scenes);
+  for (int n = 0; n < 40; ++n) EXPECT_EQ(answers[n].assignment()[n % 3], n % 2 == 0 ? 0 : 2) << n;
+}
+
+TEST(Solver, RefusesScenesOutOfOrder) {
+  Solver three = solver(kThree);
+  EXPECT_THROW(three.solve({{picture(1, {10, 0, 0}), picture(0, {10, 0, 0})}}), ContractError);
+  EXPECT_THROW(three.solve({{picture(7, {10, 0, 0})}}), ContractError);
+}
+
+}  // namespace
+}  // namespace as2::infer

@@ -1,0 +1,266 @@
+#include "task/batches.h"
+
+#include <gtest/gtest.h>
+
+#include "sudoku/board.h"
+
+namespace as2::task {
+namespace {
+
+constexpr int kBoards = 24;
+
+// Solved 4 × 4 boards with about half of the cells as evidence; every pixel of a picture is ten times its
+// class.
+struct Fixture {
+  Instances instances;
+  ImagePool pool;
+  infer::PictureMap map;
+
+  Fixture() {
+    sudoku::GenerateOptions options;
+    options.box = 2;
+    options.min_clues = options.max_clues = 6;
+    instances.labels = torch::zeros({kBoards, 16}, torch::kInt16);
+    instances.evidence = torch::zeros({kBoards, 16}, torch::kBool);
+    const auto boards = sudoku::generate(options, 0, kBoards, 1);
+    for (int b = 0; b < kBoards; ++b) {
+      for (int cell = 0; cell < 16; ++cell) {
+        instances.labels[b][cell] = boards[b].solution[cell] - 1;
+        instances.evidence[b][cell] = boards[b].puzzle[cell] != 0;
+      }
+    }
+    const torch::Tensor classes = torch::tensor({3, 1, 2, 0, 4, 2, 1, 3, 4}, torch::kInt64);
+    pool = ImagePool::of((classes * 10).view({-1, 1, 1}).expand({-1, 28, 28}).to(torch::kUInt8), classes,
+                         {"0", "1", "2", "3", "4"});
+    map.class_of.assign(16, {1, 2, 3, 4});
+    map.classes = 5;
+    for (int cell = 0; cell < 16; ++cell) map.positions.push_back(cell);
+  }
+
+  Batches batches(BatchOptions options) const { return {instances, pool, map, options, torch::kCPU}; }
+};
+
+BatchOptions options_of(std::int64_t batch) {
+  BatchOptions options;
+  options.batch = batch;
+  options.picture_rows = batch;
+  options.seed = 7;
+  options.symmetry_box = 2;
+  return options;
+}
+
+void expect_same(const Batch& a, const Batch& b) {
+  EXPECT_TRUE(a.labels.equal(b.labels));
+  EXPECT_TRUE(a.evidence.equal(b.evidence));
+  EXPECT_TRUE(a.slot_positions.equal(b.slot_positions));
+  EXPECT_TRUE(a.pixels.equal(b.pixels));
+}
+
+TEST(Batches, ArePureFunctionsOfSeedEpochAndIndex) {
+  const Fixture fixture;
+  BatchOptions options = options_of(8);
+  options.distortion = 1;
+  Batches one = fixture.batches(options), two = fixture.batches(options);
+  one.batch(0, 1);
+  one.batch(3, 0);
+  torch::rand({5});
+  expect_same(one.batch(2, 1), two.batch(2, 1));
+  EXPECT_FALSE(one.batch(2, 1).labels.equal(one.batch(2, 2).labels));
+  EXPECT_FALSE(one.batch(2, 1).labels.equal(one.batch(3, 1).labels));
+}
+
+TEST(Batches, SymmetriesKeepEveryRule) {
+  const Fixture fixture;
+  Batches batches = fixture.batches(options_of(kBoards));
+  for (int epoch = 0; epoch < 20; ++epoch) {
+    const Batch batch = batches.batch(epoch, 0);
+    EXPECT_TRUE(batch.evidence.sum(1).equal(torch::full({kBoards}, 6, torch::kInt64)));
+    for (int b = 0; b < kBoards; ++b) {
+      sudoku::Grid grid, puzzle;
+      for (int cell = 0; cell < 16; ++cell) {
+        grid.push_back(static_cast<std::uint8_t>(batch.labels[b][cell].item<std::int64_t>() + 1));
+        puzzle.push_back(batch.evidence[b][cell].item<bool>() ? grid.back() : std::uint8_t{0});
+      }
+      ASSERT_TRUE(sudoku::is_solved(grid));
+      ASSERT_EQ(sudoku::count_solutions(puzzle), 1);
+    }
+  }
+}
+
+// The tensor version does to every board what sudoku::Symmetry, drawn with the same numbers, does to it.
+TEST(Symmetries, AreThoseOfSudoku) {
+  const Fixture fixture;
+  const Symmetries symmetries(2, torch::kCPU);
+  const auto orders = sudoku::line_orders(2);
+  ASSERT_EQ(orders.size(), 8U);
+  torch::manual_seed(4);
+  const torch::Tensor numbers = torch::rand({kBoards, symmetries.numbers()});
+  torch::Tensor labels = fixture.instances.labels.to(torch::kInt64), evidence = fixture.instances.evidence;
+  const torch::Tensor before = labels, given = evidence;
+  labels = torch::where(evidence, labels, torch::full_like(labels, -1));  // blanks stay blanks
+  symmetries.apply(numbers, labels, evidence);
+  for (int b = 0; b < kBoards; ++b) {
+    sudoku::Symmetry symmetry = sudoku::Symmetry::identity(2);
+    const auto order = [&](int column) {
+      return orders[static_cast<std::size_t>(numbers[b][column].item<float>() * 8)];
+    };
+    symmetry.rows = order(0);
+    symmetry.columns = order(1);
+    symmetry.transpose = numbers[b][2].item<float>() < 0.5F;
+    const torch::Tensor renamed = numbers[b].narrow(0, 3, 4).argsort();
+    for (int digit = 0; digit < 4; ++digit)
+      symmetry.digits[digit + 1] = static_cast<std::uint8_t>(renamed[digit].item<std::int64_t>() + 1);
+    sudoku::Grid puzzle, expected;
+    for (int cell = 0; cell < 16; ++cell)
+      puzzle.push_back(static_cast<std::uint8_t>(
+          given[b][cell].item<bool>() ? before[b][cell].item<std::int64_t>() + 1 : 0));
+    expected = symmetry.apply(puzzle);
+    for (int cell = 0; cell < 16; ++cell) {
+      EXPECT_EQ(labels[b][cell].item<std::int64_t>() + 1, expected[cell]) << b << ' ' << cell;
+      EXPECT_EQ(evidence[b][cell].item<bool>(), expected[cell] != 0);
+    }
+  }
+}
+
+// The numbers are the batches' own: LibTorch's default generator goes on as if they had not been drawn.
+TEST(Batches, LeaveTheDefaultGeneratorAlone) {
+  const Fixture fixture;
+  BatchOptions options = options_of(8);
+  options.distortion = 1;
+  Batches batches = fixture.batches(options);
+  torch::manual_seed(11);
+  const torch::Tensor expected = torch::rand({4});
+  torch::manual_seed(11);
+  batches.batch(0, 0);
+  EXPECT_TRUE(torch::rand({4}).equal(expected));
+}
+
+TEST(Batches, AnEpochShowsEveryExampleOnce) {
+  const Fixture fixture;
+  BatchOptions options = options_of(8);
+  options.symmetry_box = 0;
+  Batches batches = fixture.batches(options);
+  torch::Tensor seen = torch::zeros({16}, torch::kInt64);
+  for (int index = 0; index < batches.batches(); ++index) seen += batches.batch(5, index).labels.sum(0);
+  EXPECT_TRUE(seen.equal(fixture.instances.labels.to(torch::kInt64).sum(0)));
+}
+
+TEST(Batches, PicturesShowTheSymbolOfTheirPosition) {
+  const Fixture fixture;
+  Batches batches = fixture.batches(options_of(8));
+  const Batch batch = batches.batch(1, 0);
+  EXPECT_EQ(batch.pixels.sizes(), (std::vector<std::int64_t>{8, 6, 28, 28}));
+  EXPECT_TRUE(batch.slot_mask.all().item<bool>());
+  const torch::Tensor symbol = batch.labels.gather(1, batch.slot_positions);
+  EXPECT_TRUE(batch.evidence.gather(1, batch.slot_positions).all().item<bool>());
+  const torch::Tensor shown = (batch.pixels.select(3, 0).select(2, 0) * 255 / 10).round().to(torch::kInt64);
+  EXPECT_TRUE(shown.equal(symbol + 1));
+}
+
+// Ranks see the rows of one process's batch, each row once, also where its pictures do not divide evenly.
+TEST(Batches, RanksShareABatchWithoutOverlap) {
+  const Fixture fixture;
+  BatchOptions options = options_of(8);
+  options.picture_rows = 5;
+  options.distortion = 1;
+  const Batch joined = fixture.batches(options).batch(4, 1);
+  for (const int world : {2, 4}) {
+    options.world = world;
+    for (options.rank = 0; options.rank < world; ++options.rank) {
+      const auto own = [&](const torch::Tensor& all) {
+        return all.slice(0, options.rank, all.size(0), world);
+      };
+      const Batch batch = fixture.batches(options).batch(4, 1);
+      EXPECT_TRUE(batch.labels.equal(own(joined.labels)));
+      EXPECT_TRUE(batch.evidence.equal(own(joined.evidence)));
+      EXPECT_TRUE(batch.slot_positions.equal(own(joined.slot_positions)));
+      EXPECT_TRUE(torch::allclose(batch.pixels, own(joined.pixels), 0, 1e-6));
+    }
+    options.rank = 0;
+  }
+}
+
+TEST(Batches, DistortionMovesInkButKeepsItsRange) {
+  torch::manual_seed(2);
+  torch::Tensor images = torch::zeros({16, 28, 28});
+  images.slice(1, 10, 18).slice(2, 10, 18).fill_(1);
+  const torch::Tensor changed = distorted(images, torch::rand({16, kDistortionNoise}), 1);
+  EXPECT_EQ(changed.sizes(), images.sizes());
+  EXPECT_GE(changed.min().item<double>(), 0);
+  EXPECT_LE(changed.max().item<double>(), 1.0001);
+  EXPECT_NEAR(changed.sum().item<double>() / images.sum().item<double>(), 1, 0.4);
+  EXPECT_FALSE(torch::allclose(changed, images, 0, 0.1));
+  const torch::Tensor same = distorted(images, torch::rand({16, kDistortionNoise}), 0);
+  EXPECT_TRUE(torch::allclose(same, images, 0, 1e-3));
+}
+
+// Listed boards are the fixture's first, with every label 3 at what was not evidence: easy to tell apart.
+TEST(Batches, ListedExamplesTakeTheirShareAndSomeAreGivenHints) {
+  const Fixture fixture;
+  ListedInstances listed;
+  listed.instances.labels = torch::where(fixture.instances.evidence, fixture.instances.labels,
+                                         torch::full_like(fixture.instances.labels, 3))
+                                .narrow(0, 0, 3);
+  listed.instances.evidence = fixture.instances.evidence.narrow(0, 0, 3);
+  listed.share = 0.75;
+  BatchOptions options = options_of(8);
+  options.symmetry_box = 0;
+  const auto batches = [&](double hints, int rank = 0, int world = 1) {
+    BatchOptions own = options;
+    own.rank = rank;
+    own.world = world;
+    listed.hints = hints;
+    return Batches(fixture.instances, fixture.pool, fixture.map, own, torch::kCPU, listed);
+  };
+  const auto is_listed = [&](const torch::Tensor& labels) {
+    return (listed.instances.labels == labels).all(1).any().item<bool>();
+  };
+  Batches plain = batches(0), hinted = batches(0.5);
+  int rows = 0, from_list = 0, with_hints = 0;
+  for (int epoch = 0; epoch < 40; ++epoch) {
+    const Batch a = plain.batch(epoch, 1), b = hinted.batch(epoch, 1);
+    EXPECT_TRUE(a.labels.equal(b.labels));
+    for (int n = 0; n < 8; ++n, ++rows) {
+      EXPECT_EQ(a.evidence[n].sum().item<int>(), 6);
+      const int clues = b.evidence[n].sum().item<int>();
+      EXPECT_TRUE((b.evidence[n] | ~a.evidence[n]).all().item<bool>());
+      if (is_listed(a.labels[n])) {
+        ++from_list;
+        with_hints += clues > 6;
+        EXPECT_LE(clues, 11);  // half of the ten blanks
+      } else {
+        EXPECT_EQ(clues, 6);
+      }
+      // Every clue has its picture, a hint too.
+      EXPECT_EQ(b.slot_mask[n].sum().item<int>(), clues);
+    }
+    expect_same(b, batches(0.5).batch(epoch, 1));  // a pure function of seed, epoch and index
+    const Batch half = batches(0.5, 1, 2).batch(epoch, 1);
+    EXPECT_TRUE(half.labels.equal(b.labels.slice(0, 1, 8, 2)));
+    EXPECT_TRUE(half.evidence.equal(b.evidence.slice(0, 1, 8, 2)));
+  }
+  EXPECT_NEAR(from_list, 0.75 * rows, 0.1 * rows);
+  EXPECT_NEAR(with_hints, 0.4 * from_list, 0.1 * from_list);  // every second, less those that round to none
+}
+
+TEST(Batches, TakeRowsChangesThoseAlone) {
+  const Fixture fixture;
+  Batches batches = fixture.batches(options_of(8));
+  Batch current, other;
+  current.copy_from(batches.batch(0, 0));
+  other.copy_from(batches.batch(0, 1));
+  Batch before;
+  before.copy_from(current);
+  const torch::Tensor rows = torch::arange(8).remainder(3) == 0;
+  current.take_rows(other, rows);
+  const auto tensors = current.tensors(), old = before.tensors(), fresh = other.tensors();
+  ASSERT_EQ(tensors.size(), 6U);
+  for (std::size_t t = 0; t < tensors.size(); ++t) {
+    for (int n = 0; n < 8; ++n) {
+      EXPECT_TRUE(tensors[t].second[n].equal((n % 3 == 0 ? fresh : old)[t].second[n])) << tensors[t].first;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace as2::task

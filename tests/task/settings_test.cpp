@@ -1,0 +1,116 @@
+#include "task/settings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "infer/pictures.h"
+#include "task/config.h"
+
+namespace as2::task {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Settings, LaterLayersReplaceEarlierOnes) {
+  Settings settings;
+  settings.add_text("[train]\nrate = 0.5\nbatch = 8\n", "task.toml");
+  settings.add_text("[train]\nrate = 0.25\n", "preset.toml");
+  settings.add_override("train.batch=64");
+  settings.add_override("data.source=boards");
+  EXPECT_DOUBLE_EQ(settings.number("train.rate", 0, 0, 1), 0.25);
+  EXPECT_EQ(settings.integer("train.batch", 0, 1, 100), 64);
+  EXPECT_EQ(settings.text("data.source", ""), "boards");
+  EXPECT_TRUE(settings.boolean("train.graph", true));
+}
+
+TEST(Settings, ResolvedHoldsDefaultsToo) {
+  Settings settings;
+  settings.add_text("[losses.latent]\nweight = 0.3\n", "t.toml");
+  settings.number("losses.latent.weight", 0, 0, 1);
+  settings.texts("images.positions", {"cell(*)"});
+  settings.integer("train.epochs", 7, 1, 10);
+  Settings again;
+  again.add_text(settings.resolved(), "resolved.toml");
+  EXPECT_DOUBLE_EQ(again.number("losses.latent.weight", 0, 0, 1), 0.3);
+  EXPECT_EQ(again.texts("images.positions", {}), std::vector<std::string>{"cell(*)"});
+  EXPECT_EQ(again.integer("train.epochs", 0, 1, 10), 7);
+}
+
+// The message of what `read` throws.
+template <typename Read>
+std::string refusal(const std::string& text, Read read) {
+  try {
+    Settings settings;
+    settings.add_text(text, "task.toml");
+    read(settings);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Settings, ErrorsSayWhereAndWhat) {
+  const auto epochs = [](Settings& s) { s.integer("train.epochs", 1, 1, 10); };
+  EXPECT_THAT(refusal("[train]\n\nepochs = \"many\"\n", epochs), HasSubstr("task.toml:3:"));
+  EXPECT_THAT(refusal("[train]\nepochs = 11\n", epochs),
+              HasSubstr("is 11, expected a whole number from 1 to 10"));
+  EXPECT_THAT(refusal("[train\nepochs = 1\n", epochs), HasSubstr("task.toml:1:"));
+  EXPECT_THAT(refusal("a = 1\na = 2\n", epochs), HasSubstr("task.toml:2:"));
+  EXPECT_THAT(refusal("[train]\nepoch = 3\n",
+                      [&](Settings& s) {
+                        epochs(s);
+                        s.refuse_unused();
+                      }),
+              testing::AllOf(HasSubstr("task.toml:2:"), HasSubstr("did you mean 'train.epochs'")));
+  EXPECT_THAT(refusal("w = \"x\"",
+                      [](Settings& s) {
+                        s.choice("w", "a", {"a", "b"});
+                      }),
+              HasSubstr("one of a, b"));
+  EXPECT_THROW(Settings().add_override("train.rate"), UsageError);
+}
+
+TEST(Config, UnknownNamesListWhatThereIs) {
+  try {
+    layered_settings("sudoku", "papier", {});
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("best"));
+  }
+  EXPECT_THROW(layered_settings("chess", "", {}), InputError);
+}
+
+TEST(Config, PatternsMatchPositionNames) {
+  using infer::matches;
+  EXPECT_TRUE(matches("*", "cell(1,1,_)"));
+  EXPECT_TRUE(matches("digit(*,_)", "digit(2,_)"));
+  EXPECT_TRUE(matches("*,_)", "digit(2,_)"));
+  EXPECT_FALSE(matches("digit(*,_)", "total(_)"));
+  EXPECT_FALSE(matches("digit", "digit(2,_)"));
+  EXPECT_TRUE(matches("total(_)", "total(_)"));
+}
+
+// What the source of the examples has no use for, and what is for training, is refused by name.
+TEST(TaskConfig, SettingsWithoutEffectAreRefused) {
+  const auto read = [](const std::string& setting, Purpose purpose) -> std::string {
+    try {
+      Settings settings = layered_settings("addition", "best", {setting});
+      read_task(settings, purpose);
+      settings.refuse_unused(/*overrides=*/true);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_EQ(read("data.validation=10", Purpose::kEvaluation), "accepted");
+  EXPECT_EQ(read("data.train=10", Purpose::kTraining), "accepted");
+  EXPECT_THAT(read("data.train=10", Purpose::kEvaluation),
+              HasSubstr("--set data.train=10: error: 'data.train' has no effect here: it is for training"));
+  EXPECT_THAT(read("images.augment=true", Purpose::kEvaluation), HasSubstr("'images.augment' has no effect"));
+  EXPECT_THAT(read("data.box=2", Purpose::kTraining),
+              HasSubstr("'data.box' has no effect here: data.source is \"tuples\""));
+  EXPECT_THAT(read("data.bxo=2", Purpose::kTraining), HasSubstr("no setting is called 'data.bxo'"));
+}
+
+}  // namespace
+}  // namespace as2::task
