@@ -46,12 +46,12 @@ void add_preset(Settings& settings, const std::string& preset, const fs::path& f
   Settings own;
   own.add_file(path.string());
   const std::string base = own.text("base", "");
-  if (depth > 8) throw InputError(own.location("base"), "presets stand on one another in a circle");
+  if (depth > 8) throw InputError(own.location("base"), "the presets' bases form a circle");
   if (!base.empty()) add_preset(settings, base, folder, depth + 1);
   settings.add_file(path.string());
 }
 
-// A relative path is looked for beside the file that says it, then among what ships. The resolved
+// A relative path is looked for beside the file that names it, then among what ships. The resolved
 // configuration keeps shipped paths as they ship, so that it means the same on another machine, and others
 // whole.
 std::string resolved_path(Settings& settings, const std::string& key) {
