@@ -21,8 +21,8 @@ void for_each_block(std::int64_t batch, std::int64_t per_lane, std::int64_t most
   const std::int64_t blocks = (batch + width - 1) / width;
   const std::int64_t tasks = std::min<std::int64_t>(at::get_num_threads(), blocks);
   if (tasks == 0) return;
-  // One allocation by the calling thread, so that whoever counts LibTorch's memory sees it. Lanes start on a
-  // cache line.
+  // One allocation by the calling thread, so that a meter of LibTorch's allocations counts it. Lanes start on
+  // a cache line.
   const std::int64_t stride = (per_lane * width + kWidth - 1) / kWidth * kWidth;
   const at::Tensor scratch = at::empty({tasks, stride}, c10::CppTypeToScalarType<T>::value);
   T* memory = scratch.data_ptr<T>();

@@ -43,7 +43,7 @@ nlohmann::ordered_json changes_json(const compile::ConstraintProgram& program,
 // One document of a beliefs file, read: `error` is empty, or says why `beliefs` is.
 struct BeliefsEntry {
   decode::Beliefs beliefs;
-  std::vector<char> believed;  // per position: somebody has beliefs about it; a tensor: about all but guesses
+  std::vector<char> believed;  // per position: the document has beliefs about it; a tensor: all but guesses
   std::vector<std::string> warnings;
   std::string error;
 };

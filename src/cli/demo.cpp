@@ -173,7 +173,7 @@ class Demo {
                 << board_text(solver_, shown.answer, {0.9, false, colour});
       std::cout << "  " << (is_right(shown) ? "right: every cell as in the puzzle's solution" : "WRONG")
                 << "; clingo: "
-                << (!shown.valid   ? "not asked, there is none here"
+                << (!shown.valid   ? "no verdict (not installed, or out of time)"
                     : *shown.valid ? "an answer set"
                                    : "NOT an answer set")
                 << std::endl;

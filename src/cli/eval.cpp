@@ -154,7 +154,7 @@ Action declare_eval(CLI::App& command) {
   command.add_option("--data-dir", a->data_dir,
                      "folder of MNIST's idx files; default: $AS2_DATA, the cache, the network");
   command.add_flag("--validation", a->validation,
-                   "pictures kept out of training instead of the test set: to choose between models by");
+                   "use the pictures kept out of training instead of the test set, to choose between models");
   command.add_flag("--no-clingo", a->no_clingo, "leave out clingo's certificate");
   command.add_flag("--pipeline", a->pipeline,
                    "also let clingo complete the boards from perception's argmax clues");

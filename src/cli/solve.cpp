@@ -53,14 +53,15 @@ Picture read_picture(const std::string& path, const Arguments& arguments) {
   return picture;
 }
 
-// Where the answer to an image is drawn: `--out` itself, or a file of the image's name in that folder.
+// Where the answer to an image is drawn: the file `--out`, or a file with the image's name in the folder
+// `--out`.
 fs::path drawn_path(const std::string& image, const Arguments& arguments) {
   if (arguments.images.size() == 1 && !fs::is_directory(arguments.out)) return arguments.out;
   return fs::path(arguments.out) / fs::path(image).filename().replace_extension(".png");
 }
 
-// Several images whose answers would have the same name, or one that would replace an image: found before the
-// work.
+// Refuses, before the work, several images whose answers would have the same name, and an answer that would
+// replace its image.
 void check_names(const Arguments& arguments) {
   if (arguments.out.empty() && arguments.debug_dir.empty()) return;
   std::set<std::string> names;
@@ -182,7 +183,7 @@ class Solving {
     line("perception", times_.perception);
     line("reasoning", times_.reasoning);
     line("decoding", times_.decoding);
-    std::fprintf(stderr, "%.1f boards a second\n", static_cast<double>(arguments_.images.size()) / total);
+    std::fprintf(stderr, "%.1f boards per second\n", static_cast<double>(arguments_.images.size()) / total);
   }
 
   const Arguments& arguments_;
@@ -224,10 +225,10 @@ Action declare_solve(CLI::App& command) {
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   command.add_option("--debug-dir", arguments->debug_dir,
-                     "Writes what was seen in each picture there: ink, grid, cells");
-  command.add_flag("--verbose", arguments->verbose, "Boards a second, and what each step takes");
+                     "Folder for pictures of what was seen in each image: ink, grid, cells");
+  command.add_flag("--verbose", arguments->verbose, "Boards per second, and what each step takes");
   command.footer(
-      "Read are straight pictures cropped to one board with drawn lines, 200 to 4,000 pixels a side, dark "
+      "Reads straight pictures cropped to one board with drawn lines, 200 to 4,000 pixels a side, dark "
       "ink on\n"
       "light paper or the reverse, and boards of 28-pixel cells without lines (`as2 data render`). The "
       "answer\n"

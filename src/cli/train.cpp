@@ -1,4 +1,4 @@
-// as2 train: one run a seed, each in its folder.
+// as2 train: one run per seed, each in its own folder.
 #include <torch/torch.h>
 #include <unistd.h>
 
@@ -64,7 +64,7 @@ std::string clock_time(double seconds) {
   return text;
 }
 
-// A bar on a terminal; elsewhere one line a validation.
+// Shows a bar on a terminal; elsewhere one line per validation.
 class Report {
  public:
   explicit Report(bool quiet) : quiet_(quiet), terminal_(isatty(STDERR_FILENO) != 0) {}
@@ -145,7 +145,7 @@ std::string command_line(const TrainArguments& a) {
   return text;
 }
 
-// What the command line sets, the flags before --set.
+// The settings given on the command line; the flags come first, so that --set can override them.
 std::vector<std::string> overrides_of(const TrainArguments& a) {
   std::vector<std::string> overrides;
   if (a.time_budget) overrides.push_back("train.time_budget=" + json(*a.time_budget).dump());
@@ -165,7 +165,7 @@ fs::path config_file(const TrainArguments& a) {
   return fs::path(a.resume) / "config.toml";
 }
 
-// The configuration of the run to go on with.
+// The configuration of the run to be resumed.
 std::string read_resumed(const TrainArguments& a) {
   if (!fs::is_regular_file(config_file(a)) ||
       !fs::is_regular_file(fs::path(a.resume) / "state.safetensors")) {
@@ -181,7 +181,7 @@ train::Settings resumed_settings(const TrainArguments& a, const std::string& con
   const std::string file = config_file(a).string();
   train::Settings settings;
   settings.add_text(configuration, file);
-  // Saying again what the run was started with is no mistake; saying something else is one.
+  // Repeating an option that the run was started with is allowed; changing it is not.
   const auto same = [&](const std::string& option, const std::string& said, const std::string& was) {
     if (!said.empty() && said != was)
       throw InputError({file}, "the run's " + option + " is " + was + ", not " + said,
@@ -191,13 +191,13 @@ train::Settings resumed_settings(const TrainArguments& a, const std::string& con
   same("preset", fs::path(a.preset).stem().string(), settings.text("preset", ""));
   same("seed", a.seed ? std::to_string(*a.seed) : "",
        std::to_string(settings.integer("seed", 0, 0, INT64_MAX)));
-  settings.set("perception_from", "");  // it is in the state
+  settings.set("perception_from", "");  // the resumed state holds the perception already
   settings.set("start_from", "");
   for (const std::string& setting : overrides_of(a)) settings.add_override(setting);
   return settings;
 }
 
-// Said before the work, not after it.
+// Fails before the work if the folder cannot be made, not after it.
 void require_folder(fs::path folder) {
   folder = fs::absolute(folder);
   std::error_code none;
@@ -207,7 +207,7 @@ void require_folder(fs::path folder) {
                      {"give --out a folder that can be written to"});
 }
 
-// A run is hours of work: another does not take its place unasked.
+// A run is hours of work: another run never replaces it unasked.
 void refuse_to_replace(const fs::path& folder) {
   for (const char* kept : {"model.safetensors", "state.safetensors"}) {
     if (std::error_code none; !fs::exists(folder / kept, none)) continue;
@@ -225,7 +225,7 @@ struct Prepared {
   std::unique_ptr<train::FolderLock> lock;  // of the process that writes
 };
 
-// `resumed`: the configuration of the run to go on with, where there is one.
+// `resumed`: the configuration of the run to be resumed; empty for a new run.
 Prepared prepare(const TrainArguments& a, const std::string& resumed, const Report& report, bool writes) {
   train::Settings settings = a.resume.empty() ? train::layered_settings(a.task, a.preset, overrides_of(a))
                                               : resumed_settings(a, resumed);
@@ -276,7 +276,7 @@ json train_one(const TrainArguments& a, Report& report, torch::Device device, tr
   if (resumes) {
     trainer->resume();
   } else if (workers.writes()) {
-    fs::remove(folder / "metrics.jsonl");  // of a run that ended before it had a model
+    fs::remove(folder / "metrics.jsonl");  // left by a run that ended before it had a model
   }
   const train::TrainResult result = trainer->run();
   report.say(ended_text(result.ended) + folder.string());
@@ -359,7 +359,7 @@ int train_as_worker(TrainArguments a, const Seeds& seeds) {
     if (runs.back()["interrupted"]) break;
   }
   if (workers.writes()) print_results(runs, a.as_json);
-  return kDone;  // a stop that was asked for is no fault; the document says `interrupted`
+  return kDone;  // a requested stop is no fault; the JSON document says `interrupted`
 }
 
 int train_all(const TrainArguments& a) {
@@ -391,7 +391,7 @@ Action declare_train(CLI::App& command) {
   command.add_option("--preset", a->preset, "a preset of the task, or a TOML file; default: the task's own");
   command.add_option("--set", a->settings, "any setting, as in --set train.rate=1e-3")
       ->allow_extra_args(false);
-  command.add_option("--seed", a->seed, "of weights and data order; default: 0");
+  command.add_option("--seed", a->seed, "seed of the weights and of the data order; default: 0");
   command.add_option("--seeds", a->seeds, "several runs, 0..2 or 0,3,7: mean and deviation of their scores")
       ->excludes("--seed");
   command.add_option("--device", a->device, "auto, cpu, cuda or cuda:N")->capture_default_str();

@@ -222,7 +222,7 @@ class ChoiceFinder {
     group.statement = statement;
     group.body.assign(body.begin(), body.end());
     std::set<Atom> seen;
-    bool derived = false;  // by rules, beside the choice
+    bool derived = false;  // by rules, besides the choice
     for (const Lit lit : count.elements) {
       const std::optional<Element> element = element_of(lit, statement);
       if (!element || !seen.insert(element->atom).second) return std::nullopt;

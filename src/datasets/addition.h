@@ -1,4 +1,4 @@
-// Tuples of MNIST digits and their sums: `i j sum` a line, for any number of addends.
+// Tuples of MNIST digits and their sums, for any number of addends. A list has one tuple per line: `i j sum`.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ struct Addition {
   std::size_t size() const { return sums.size(); }
 };
 
-// Tuples as the public lists have them: the split's indices are shuffled and taken off in order, so that each
-// occurs at most once a pass; when too few are left, a new pass begins.
+// Tuples drawn as in the public lists: the split's indices are shuffled and used up in order, so that each
+// occurs at most once per pass over the split; when too few are left for a tuple, a new pass begins.
 Addition generate_addition(const Digits& digits, int addends, std::size_t count, std::uint64_t seed);
 
 // Reads a list, plain or gzipped, of tuples of `pictures` pictures. `#` starts a comment. Throws InputError

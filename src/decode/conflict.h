@@ -9,7 +9,7 @@
 namespace as2::decode {
 
 // True if some assignment satisfies the enabled groups (empty: all) and the pins; also when `limits` end the
-// search first, so that whoever leaves constraints out never claims a conflict without proof.
+// search first, so that a caller that leaves constraints out never claims a conflict without proof.
 bool satisfiable(const compile::ConstraintProgram& program, const std::vector<char>& enabled,
                  const std::vector<Pin>& pins, const Limits& limits);
 

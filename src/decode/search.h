@@ -36,7 +36,7 @@ struct Filter {
 
 struct SearchResult {
   std::vector<Found> found;  // best first
-  bool complete = true;      // nothing better exists; false: a limit was met
+  bool complete = true;      // nothing better exists; false: a limit ended the search
   std::int64_t bound = 0;    // no assignment has a smaller loss of the first criterion
   std::int64_t nodes = 0;
 };

@@ -1,7 +1,7 @@
 // A reading gives every evidence position a symbol; its probability is that of the evidence alone. Readings
-// that can be completed are met in order of probability (up to the width of a cap), and each is tested: with
-// the evidence pinned, is there a second completion? If so, the reading and all answers that share it are
-// given up at once. The first reading that survives is the most probable one with a single completion,
+// that can be completed are visited in order of probability (up to the width of a cap), and each is tested:
+// with the evidence pinned, is there a second completion? If so, the reading and all answers that share it
+// are given up at once. The first reading that survives is the most probable one with a single completion,
 // because the search under the cap is exhaustive: everything more probable has been tested and given up.
 //
 // Rejected: asking whether the answer of plain decoding is unique and, if not, changing one clue at a time.

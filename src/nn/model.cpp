@@ -26,7 +26,7 @@ formats::Dtype dtype_of(torch::ScalarType type) {
     default:
       break;
   }
-  AS2_REQUIRE(false, "safetensors has no such dtype");
+  AS2_REQUIRE(false, "safetensors has no dtype for this tensor");
 }
 
 torch::ScalarType dtype_of(formats::Dtype dtype) {

@@ -1,4 +1,4 @@
-// What every reasoner is: evidence in, beliefs out, one set of logits a pass.
+// What every reasoner is: evidence in, beliefs out, one set of logits per pass.
 #pragma once
 
 #include <torch/torch.h>
@@ -10,7 +10,7 @@
 namespace as2::nn {
 
 // The shape of a program as tensors, all on one device. Built once per program; knows no symbol's meaning.
-// Groups stand by family; those without a position are left out, families without a group are kept.
+// Groups are sorted by family; those without a position are left out, families without a group are kept.
 struct Structure {
   torch::Tensor mask;      // [positions, symbols] bool: inside a domain
   torch::Tensor relation;  // [families, positions, positions] bool: share a group of the family (i ≠ j)

@@ -25,7 +25,7 @@ namespace as2::prob {
 struct Part {
   std::vector<int> positions;  // open ones, auxiliary ones included, ascending
   Fingerprint fingerprint;
-  bool constrained = false;  // something beside the domains is in the fingerprint
+  bool constrained = false;  // something besides the domains is in the fingerprint
 };
 
 class Residual {

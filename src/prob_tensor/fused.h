@@ -33,7 +33,7 @@ using FusedArraysPtr = c10::intrusive_ptr<FusedArrays>;
 // [batch] from `weights` [batch, inputs], float32 or float64.
 torch::Tensor fused_log_value(const FusedArraysPtr& arrays, const torch::Tensor& weights);
 
-// The CUDA half; a build without CUDA has none and takes no tensor.
+// Whether the CUDA kernels take these weights; never in a build without CUDA.
 bool cuda_takes(const torch::Tensor& weights);
 // Fills `values` [batch] and, where defined, `gradient` [batch, inputs].
 void cuda_evaluate(const kernels::CircuitArrays& arrays, const torch::Tensor& weights, torch::Tensor& values,

@@ -16,7 +16,7 @@ namespace as2::task {
 
 struct TaskOptions {
   std::string data_dir;                            // where MNIST is; empty: $AS2_DATA, the cache, the network
-  std::function<void(const std::string&)> report;  // told what takes long
+  std::function<void(const std::string&)> report;  // told what is being done when it takes long
   const std::atomic<bool>* stop = nullptr;         // once true, fetching ends
 };
 

@@ -20,7 +20,7 @@ struct TrainConfig {
   double rate = 1e-3, warmup = 0.02, last_rate = 0.01;
   double perception_rate = 1;  // relative to `rate`
   OptimizerOptions optimizer;
-  std::int64_t freeze_epochs = 0;  // the backbone stands still for these; -1: for ever
+  std::int64_t freeze_epochs = 0;  // perception's backbone is frozen for these; -1: for ever
   double perceived_share = 0;  // of a batch: evidence is what perception sees; the rest is given its labels
   bool evidence_gradient = false;  // the reasoner's loss reaches perception through perceived evidence
   std::int64_t segments = 1;       // the most steps an example stays in the batch, its state carried

@@ -208,7 +208,7 @@ void Trainer::set_epoch(std::int64_t epoch) {
   optimizer_->freeze("head", frozen > 1);
   set_training();
   graph_.forget();
-  averager_.reset();  // its hooks go before new ones come
+  averager_.reset();  // removes its hooks before new ones are added
   averager_ = std::make_unique<GradientAverager>(workers_, optimizer_->active_parameters());
 }
 

@@ -280,7 +280,7 @@ TEST(RandomPrograms, SameSumAndBestAnswerAsEnumeration) {
     ConstraintProgram program = decode_test::RandomConstraints(seed).make();
     program.objectives.clear();
     const decode::Beliefs beliefs = random_beliefs(random, program);
-    std::vector<int> nodes;  // observed or not: what nobody reads is remembered differently
+    std::vector<int> nodes;  // observed or not: nodes that nothing reads are cached differently
     for (std::size_t n = 0; n < program.nodes.size(); ++n) {
       if (seed % 2 == 0) nodes.push_back(static_cast<int>(n));
     }

@@ -14,7 +14,7 @@ fail() {
   failures=$((failures + 1))
 }
 
-# Visits of groups, visits of nodes, file.
+# Each line: the number of visits of groups, of visits of nodes, and the file.
 cat >"$copy/walkers" <<'END'
 2 2 compile/constraint_program.cpp
 1 1 compile/dump.cpp
@@ -30,7 +30,7 @@ END
 # These only ask for one certain kind, and are right about any other by saying "no".
 askers='compile/dump.cpp decode/problem.cpp infer/card.cpp nn/transformer.cpp prob/compiler.cpp prob/observation.cpp'
 
-# The list is complete: whoever looks into the variants stands in it, or in the other one.
+# The lists are complete: every file that looks into the variants is in one of them.
 cd "$source/src"
 kinds='SetLiteral|Conjunction|Disjunction|Bound|Slots|Linears|Nogoods|DerivedNogoods'
 for file in $(grep -rlE --include='*.cpp' --include='*.h' "\b($kinds)\b" .); do

@@ -86,7 +86,7 @@ TEST(Workers, LossesAreThoseOfOneProcessOnTheJoinedBatch) {
   }
 }
 
-// Pictures for fewer rows than there are ranks: some ranks have none, and perception stands still.
+// Pictures for fewer rows than there are ranks: some ranks have none, and perception is frozen.
 TEST(Workers, ARankMayHaveNoPictures) {
   Folder pictures, one, four;
   testing::write_bars(pictures.path());

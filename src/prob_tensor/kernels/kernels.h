@@ -6,7 +6,7 @@
 
 namespace as2::prob_tensor::kernels {
 
-// Items are the inputs, then the nodes. Nodes stand by layer, each layer of one kind.
+// Items are the inputs, then the nodes. Nodes are sorted by layer; all nodes of a layer are of one kind.
 struct CircuitArrays {
   std::int32_t inputs = 0, nodes = 0, layers = 0;
   std::int32_t root = -1;                      // an item; -1: the value is 0
