@@ -13,14 +13,14 @@ using testing::solved_board;
 using testing::sudoku;
 
 // Answers what it was told to, by trajectory and by the instance's number, which stands in its evidence: the
-// first position's belief in symbol 0 is number / 10.
+// first position's belief in symbol 0 is (number + 1) / 20.
 class Scripted : public Reasoner {
  public:
   ReasonerOutput forward(const ReasonerInput& input, int /*passes*/) override {
     std::vector<torch::Tensor> rows;
     asked.emplace_back();
     for (std::int64_t n = 0; n < input.beliefs.size(0); ++n) {
-      const int number = static_cast<int>(std::lround(input.beliefs[n][0][0].item<double>() * 10));
+      const int number = static_cast<int>(std::lround(input.beliefs[n][0][0].item<double>() * 20) - 1);
       asked.back().push_back(number);
       rows.push_back(torch::one_hot(answers[input.trajectory][number], 4).to(torch::kFloat32) * 5);
     }
@@ -52,7 +52,7 @@ struct Boards {
   static ReasonerInput input(int count) {
     ReasonerInput input{torch::full({count, 16, 4}, 0.25), torch::zeros({count, 16}, torch::kBool)};
     for (int n = 0; n < count; ++n) {
-      input.beliefs[n][0] = torch::tensor({n * 0.1, 0.3, 0.3, 0.4 - n * 0.1});
+      input.beliefs[n][0] = torch::tensor({(n + 1) * 0.05, 0.3, 0.3, 0.4 - (n + 1) * 0.05});
       input.evidence[n][0] = true;
     }
     return input;

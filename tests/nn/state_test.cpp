@@ -147,9 +147,11 @@ TEST(ReasonerState, TrajectoriesAfterTheFirstAreDisturbed) {
 
 TEST(ReasonerState, ATransformerHasNone) {
   const auto program = sudoku(2);
-  auto options = TransformerOptions::sudoku();
+  TransformerOptions options;
   options.layers = 1;
+  options.heads = 2;
   options.d_model = 16;
+  options.d_ff = 32;
   TransformerReasoner reasoner(options, program);
   const auto input = random_input(program, 1, 11);
   EXPECT_FALSE(reasoner.carries_state());

@@ -187,7 +187,7 @@ TEST(Carry, AStoppedAndResumedRunIsBitIdentical) {
   hooks.stop = &stop;
   hooks.on_progress = [&](const Progress& progress) { stop = progress.step >= 10; };
   TinyRun broken(with(kShort, kCarried), broken_folder.path(), hooks);
-  EXPECT_TRUE(broken.trainer->run().interrupted);
+  EXPECT_TRUE(broken.trainer->run().interrupted());
   TinyRun resumed(with(kShort, kCarried), broken_folder.path());
   resumed.trainer->resume();
   EXPECT_EQ(resumed.trainer->run().steps, 24);
