@@ -24,7 +24,7 @@ constexpr int kNone = -1;
 struct Output {
   std::string text;
   std::vector<Lit> condition;
-  SourceLocation place;
+  int line = 0;  // of the text; a whole location each would take more room than the rest
 };
 
 struct Edge {
@@ -47,7 +47,8 @@ class Collector : public AspifHandler {
   }
   void output(std::string&& text, const std::vector<Lit>& condition) override {
     for (const Lit lit : condition) see(lit);
-    outputs.push_back({std::move(text), condition, here()});
+    if (source.empty()) source = here().file;
+    outputs.push_back({std::move(text), condition, here().line});
   }
   void external(Atom atom, int value) override {
     see(atom);
@@ -67,6 +68,7 @@ class Collector : public AspifHandler {
   std::vector<External> externals;
   std::vector<Edge> edges;
   std::size_t atoms = 1;  // last atom + 1
+  std::string source;     // what messages call the text
 
  private:
   void see(std::int64_t lit) { atoms = std::max(atoms, static_cast<std::size_t>(std::abs(lit)) + 1); }
@@ -88,6 +90,7 @@ class Builder {
 
   GroundProgram run() {
     for (auto& output : in_.outputs) read_output(output);
+    in_.outputs = {};
     for (const External& external : in_.externals) {
       if (!is_true_[external.atom]) program_.externals.push_back(external);
     }
@@ -102,6 +105,13 @@ class Builder {
   }
 
  private:
+  SourceLocation place_of(const Output& output) const {
+    SourceLocation place;
+    place.file = in_.source;
+    place.line = output.line;
+    return place;
+  }
+
   void read_output(Output& output) {
     if (output.text.rfind("__as2_", 0) == 0) return read_tag(output);
     if (output.condition.empty()) {
@@ -109,17 +119,17 @@ class Builder {
     } else if (output.condition.size() == 1 && output.condition[0] > 0) {
       auto& name = program_.names[static_cast<std::size_t>(output.condition[0])];
       if (!name.empty())
-        throw InputError(output.place, "atom `" + name + "` has a second name `" + output.text + "`");
+        throw InputError(place_of(output), "atom `" + name + "` has a second name `" + output.text + "`");
       name = std::move(output.text);
     } else {
-      throw InputError(output.place, "output `" + output.text + "` is expected to name one atom");
+      throw InputError(place_of(output), "output `" + output.text + "` is expected to name one atom");
     }
   }
 
   void read_tag(const Output& output) {
     const Symbol tag = parse_symbol(output.text);
     const auto bad = [&](const std::string& expected) {
-      throw InputError(output.place, "tag `" + output.text + "`: " + expected);
+      throw InputError(place_of(output), "tag `" + output.text + "`: " + expected);
     };
     if (tag.arguments.empty() || tag.arguments[0].kind != Symbol::Kind::kNumber ||
         tag.arguments[0].number < 0 ||

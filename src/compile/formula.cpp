@@ -75,7 +75,14 @@ bool constant_table(const std::vector<std::int64_t>& values) {
 
 }  // namespace
 
-Formulas::Formulas(std::vector<int> domain_sizes) : domain_sizes_(std::move(domain_sizes)) {}
+Formulas::Formulas(std::vector<int> domain_sizes) : domain_sizes_(std::move(domain_sizes)) {
+  std::size_t symbols = 0;
+  for (const int size : domain_sizes_) {
+    first_symbol_.push_back(symbols);
+    symbols += static_cast<std::size_t>(size);
+  }
+  singles_.assign(symbols, 0);
+}
 
 Formula Formulas::intern(FormulaBody body, std::string key) {
   const auto [place, is_new] = ids_.emplace(std::move(key), size());
@@ -86,6 +93,18 @@ Formula Formulas::intern(FormulaBody body, std::string key) {
 Formula Formulas::set(int position, std::vector<int> symbols) {
   if (symbols.empty()) return kFalse;
   if (static_cast<int>(symbols.size()) == domain_size(position)) return kTrue;
+  if (symbols.size() == 1) {
+    // By far the most: a table instead of a key.
+    int& id = singles_[first_symbol_[static_cast<std::size_t>(position)] +
+                       static_cast<std::size_t>(symbols.front())];
+    if (id == 0) {
+      id = size();
+      bodies_.emplace_back();
+      bodies_.back().kind = FormulaKind::kSet;
+      bodies_.back().set = {position, std::move(symbols)};
+    }
+    return {id, false};
+  }
   std::string key = "s";
   append(key, position);
   for (const int symbol : symbols) append(key, symbol);

@@ -109,6 +109,8 @@ class Formulas {
   int intern_sum(Sum sum);
 
   std::vector<int> domain_sizes_;
+  std::vector<std::size_t> first_symbol_;  // per position: where its symbols begin in singles_
+  std::vector<int> singles_;               // per symbol: the formula that says it, or 0
   std::vector<FormulaBody> bodies_{1};
   std::unordered_map<std::string, int> ids_;
   std::vector<Sum> sums_;

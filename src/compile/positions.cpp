@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unordered_map>
 
 #include "asp/symbol.h"
 #include "compile/positions.h"
@@ -154,7 +155,7 @@ class Namer {
   }
 
   void rename_duplicates() {
-    std::map<std::string, int> uses;
+    std::unordered_map<std::string, int> uses;
     for (const Draft& draft : drafts_) ++uses[draft.position.name];
     for (Draft& draft : drafts_) {
       if (uses[draft.position.name] > 1) {
