@@ -22,6 +22,8 @@ namespace {
 constexpr std::int64_t kNoCap = std::numeric_limits<std::int64_t>::max() - 1;
 constexpr std::int64_t kCheckEvery = 64;   // nodes between looks at the clock
 constexpr std::int64_t kDearRound = 2000;  // nodes after which the cap doubles
+constexpr std::int64_t kPatient = 2000;    // nodes of plain search before learning
+constexpr std::int64_t kImpatient = 300;
 constexpr std::int64_t kFineSteps = 16;  // with a filter the cap grows by 1/16: answers come nearly in order
 constexpr std::int64_t kEasy = 100;      // nodes after which a stronger bound is worth its cost
 
@@ -31,11 +33,12 @@ SearchResult Search::run(const std::vector<std::vector<std::int64_t>>& given, co
                          int models, const Limits& limits, Filter* filter) {
   result_ = {};
   limits_ = limits;
+  filter_ = filter;
+  patience_ = patience(given[0]);
   models_ = static_cast<std::size_t>(models);
   abandoned_ = false;
   impatient_ = false;
   offset_ = 0;
-  filter_ = filter;
   least_seen_ = kNoCap;
   proven_.clear();
   bool shifted = state_.problem().exact.rows() == 0;
@@ -208,6 +211,18 @@ bool Search::accepts(const Found& model) {
   return filter_->accepts(model.assignment, loss);
 }
 
+// Slots alone are what plain search is fastest at, and where beliefs differ its bound is worth a longer try;
+// nogoods, sums and definitions without either are what learning is for.
+std::int64_t Search::patience(const std::vector<std::int64_t>& loss) const {
+  const Problem& p = state_.problem();
+  const bool slots_alone = p.nogoods.rows() == 0 && p.linears.empty() && p.components.empty();
+  const bool flat = std::all_of(loss.begin(), loss.end(), [](std::int64_t x) { return x == 0; });
+  const std::int64_t nodes = limits_.patience >= 0  ? limits_.patience
+                             : slots_alone || !flat ? kPatient
+                                                    : kImpatient;
+  return filter_ ? nodes * filter_->patience : nodes;
+}
+
 // Larger caps are pointless: no loss is that large, or the filter's margin is exceeded.
 std::int64_t Search::largest_cap() const {
   if (!filter_ || least_seen_ > kNoCap - filter_->margin) return kNoCap;
@@ -274,7 +289,7 @@ int Search::choose() const {
 
 // With a budget and nothing found, half of it goes to capped rounds and half to finding any answer at all.
 bool Search::out_of_budget() {
-  if (result_.nodes >= limits_.patience) {
+  if (result_.nodes >= patience_) {
     impatient_ = true;
     return true;
   }

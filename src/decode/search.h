@@ -12,8 +12,8 @@
 namespace as2::decode {
 
 struct Limits {
-  std::int64_t nodes = 0;        // 0: none
-  std::int64_t patience = 2000;  // nodes after which the search learns from its conflicts
+  std::int64_t nodes = 0;      // 0: none
+  std::int64_t patience = -1;  // nodes after which the search learns; -1: as the problem is
   bool timed = false;
   std::chrono::steady_clock::time_point halfway;  // capped rounds without an answer end here
   std::chrono::steady_clock::time_point deadline;
@@ -30,6 +30,7 @@ struct Filter {
   std::vector<int> positions;
   // The answer and its loss of the first criterion.
   std::function<bool(const compile::Assignment&, std::int64_t)> accepts;
+  std::int64_t patience = 1;  // how many times longer plain search goes on before learning
   std::int64_t margin = 0;  // how far the loss of an accepted answer may exceed the least loss of any answer
   bool exhausted = false;   // set by accepts: no more answers are to be tried
 };
@@ -68,12 +69,14 @@ class Search {
   void keep(Found model);
   bool accepts(const Found& model);
   std::int64_t largest_cap() const;
+  std::int64_t patience(const std::vector<std::int64_t>& loss) const;
 
   State state_;
   SearchResult result_;
   Limits limits_;
   std::size_t models_ = 1;
   std::int64_t cap_ = 0;
+  std::int64_t patience_ = 0;
   std::int64_t offset_ = 0;  // the lower bound that shifting the losses has already proved
   Filter* filter_ = nullptr;
   std::int64_t least_seen_ = 0;  // loss of an answer, accepted or not, in the losses given

@@ -21,7 +21,13 @@ constexpr std::int64_t kClockEvery = 32;  // steps between looks at the clock
 void Search::learn(const std::vector<std::vector<std::int64_t>>& given, const std::vector<Pin>& pins,
                    std::int64_t lower) {
   const Problem& p = state_.problem();
-  Learner learner(p, pins, given);
+  // Positions that nothing is about were settled before the search began.
+  std::vector<Pin> held = pins;
+  state_.backtrack(0);
+  for (const int i : p.loose) {
+    if (models_ == 1 && !filter_) held.push_back({i, state_.first_value(i) - p.value_begin[i]});
+  }
+  Learner learner(p, held, given);
   auto& found = result_.found;
   std::vector<int> everything(static_cast<std::size_t>(p.real));
   std::iota(everything.begin(), everything.end(), 0);
@@ -65,7 +71,8 @@ void Search::learn(const std::vector<std::vector<std::int64_t>>& given, const st
       learner.drop_cap();
     }
     if (!below && !found.empty()) learner.suggest(found.front().assignment);
-    const Learner::Outcome outcome = learner.search(round, stop);
+    // Until something is found, most of the effort goes to finding anything.
+    const Learner::Outcome outcome = learner.search(!full && capped && !filter_ ? round / 3 : round, stop);
     result_.nodes = nodes_before + learner.decisions();
     if (outcome == Learner::Outcome::kRefuted) break;
     if (outcome == Learner::Outcome::kCapRefuted) {
