@@ -37,7 +37,7 @@ struct Query {
 struct DecodeOptions {
   Method method = Method::kMap;
   std::int64_t node_budget = 0;           // 0: none
-  std::int64_t learn_after = 2000;        // nodes of plain search before learning from conflicts
+  std::int64_t learn_after = -1;          // nodes of plain search before learning; -1: as the program is
   double time_budget_seconds = 0;         // 0: none
   int models = 1;                         // the K best, in order
   bool objective_first = false;           // clingo's lexicographic order first, Σ log p breaks ties

@@ -19,11 +19,11 @@
 namespace as2::decode {
 namespace {
 
-constexpr std::int64_t kNoCap = std::numeric_limits<std::int64_t>::max() - 1;
 constexpr std::int64_t kCheckEvery = 64;   // nodes between looks at the clock
 constexpr std::int64_t kDearRound = 2000;  // nodes after which the cap doubles
-constexpr std::int64_t kFineSteps = 16;  // with a filter the cap grows by 1/16: answers come nearly in order
-constexpr std::int64_t kEasy = 100;      // nodes after which a stronger bound is worth its cost
+constexpr std::int64_t kPatient = 2000;    // nodes of plain search before learning
+constexpr std::int64_t kImpatient = 300;
+constexpr std::int64_t kEasy = 100;  // nodes after which a stronger bound is worth its cost
 
 }  // namespace
 
@@ -31,12 +31,13 @@ SearchResult Search::run(const std::vector<std::vector<std::int64_t>>& given, co
                          int models, const Limits& limits, Filter* filter) {
   result_ = {};
   limits_ = limits;
+  filter_ = filter;
+  patience_ = patience(given[0]);
   models_ = static_cast<std::size_t>(models);
   abandoned_ = false;
   impatient_ = false;
   offset_ = 0;
-  filter_ = filter;
-  least_seen_ = kNoCap;
+  learning_.reset();
   proven_.clear();
   bool shifted = state_.problem().exact.rows() == 0;
   const std::vector<std::vector<std::int64_t>>* used = &given;
@@ -44,12 +45,9 @@ SearchResult Search::run(const std::vector<std::vector<std::int64_t>>& given, co
     result_.found.clear();
     const std::int64_t before = result_.nodes;
     if (!start(*used, pins, cap_)) return result_;
-    explore();
-    if (impatient_) {
-      learn(*used, pins, std::max<std::int64_t>(0, result_.bound - offset_));
-      if (!result_.found.empty()) lower_ = std::min(lower_, result_.found.front().loss[0]);
-      result_.bound = std::max(result_.bound, lower_ + offset_);
-      break;
+    for (explore(); impatient_; explore()) {
+      impatient_ = false;
+      if (learn(*used, pins)) return result_;
     }
     if (abandoned_) {
       abandoned_ = false;
@@ -58,13 +56,13 @@ SearchResult Search::run(const std::vector<std::vector<std::int64_t>>& given, co
     }
     const std::int64_t refused = state_.least_refused();
     if (!result_.complete || result_.found.size() == models_ || cap_ == kNoCap) break;
-    if (refused > largest_cap()) break;
+    if (refused > largest_cap(filter_, offset_)) break;
     // Whatever lies under the cap has been found: the best of it, if there is any, is the best of all.
     for (Found& model : result_.found) model.loss[0] += offset_;
     if (!result_.found.empty()) proven_ = std::move(result_.found);
     result_.bound = proven_.empty() ? offset_ + refused : proven_.front().loss[0];
     cap_ = refused + (result_.nodes - before > kDearRound ? refused : refused / (filter_ ? kFineSteps : 3));
-    cap_ = std::min(cap_, largest_cap());
+    cap_ = std::min(cap_, largest_cap(filter_, offset_));
     if (!shifted && result_.nodes > kEasy) {
       shifted = true;
       start(given, pins, kNoCap);
@@ -76,15 +74,20 @@ SearchResult Search::run(const std::vector<std::vector<std::int64_t>>& given, co
     }
   }
   for (Found& model : result_.found) model.loss[0] += offset_;
-  if (!result_.complete) keep_proven();
+  if (!result_.complete) {
+    if (learning_) result_.bound = std::max(result_.bound, learning_->bound());
+    if (learning_) keep_found(learning_->found());
+    keep_found(std::move(proven_));
+  }
+  learning_.reset();
   if (result_.complete && !result_.found.empty()) result_.bound = result_.found.front().loss[0];
   return result_;
 }
 
-// A round that a limit ended early may have missed what an earlier one had found.
-void Search::keep_proven() {
+// A round that a limit ended early may have missed what an earlier one, or learning, had found.
+void Search::keep_found(std::vector<Found> models) {
   auto& found = result_.found;
-  for (Found& model : proven_) {
+  for (Found& model : models) {
     const bool known = std::any_of(found.begin(), found.end(),
                                    [&](const Found& other) { return other.assignment == model.assignment; });
     if (!known) found.push_back(std::move(model));
@@ -189,11 +192,11 @@ void Search::record() {
   model.loss = state_.bound();
   model.assignment.resize(static_cast<std::size_t>(p.real));
   for (int i = 0; i < p.real; ++i) model.assignment[i] = state_.first_value(i) - p.value_begin[i];
-  if (!accepts(model)) {
+  if (!accepted(filter_, model, offset_)) {
     state_.conflict_with(filter_->positions);
     return;
   }
-  keep(std::move(model));
+  keep_best(result_.found, std::move(model), models_);
   const auto& found = result_.found;
   state_.conflict_with_all();
   if (found.size() < models_) return;
@@ -201,26 +204,62 @@ void Search::record() {
   if (state_.bound() >= found.back().loss) state_.conflict_with_bound();
 }
 
-bool Search::accepts(const Found& model) {
-  if (!filter_) return true;
-  const std::int64_t loss = model.loss[0] + offset_;
-  least_seen_ = std::min(least_seen_, loss);
-  return filter_->accepts(model.assignment, loss);
+// Slots alone are what plain search is fastest at, and where beliefs differ its bound is worth a longer try;
+// nogoods, sums and definitions without either are what learning is for.
+std::int64_t Search::patience(const std::vector<std::int64_t>& loss) const {
+  const Problem& p = state_.problem();
+  const bool slots_alone = p.nogoods.rows() == 0 && p.linears.empty() && p.components.empty();
+  const bool flat = std::all_of(loss.begin(), loss.end(), [](std::int64_t x) { return x == 0; });
+  const std::int64_t nodes = limits_.patience >= 0  ? limits_.patience
+                             : slots_alone || !flat ? kPatient
+                                                    : kImpatient;
+  return filter_ ? nodes * filter_->patience : nodes;
 }
 
-// Larger caps are pointless: no loss is that large, or the filter's margin is exceeded.
-std::int64_t Search::largest_cap() const {
-  if (!filter_ || least_seen_ > kNoCap - filter_->margin) return kNoCap;
-  return std::max<std::int64_t>(0, least_seen_ + filter_->margin - offset_);
-}
-
-// Inserts the model among the best so far, in order.
-void Search::keep(Found model) {
-  auto& found = result_.found;
-  const auto place = std::upper_bound(found.begin(), found.end(), model,
-                                      [](const Found& a, const Found& b) { return a.loss < b.loss; });
-  found.insert(place, std::move(model));
-  if (found.size() > models_) found.pop_back();
+// An instalment of learning; true: it has ended the search. Where all losses are equal it does not come back,
+// else the two take turns: plain search proves more by its bound, learning more by its clauses.
+bool Search::learn(const std::vector<std::vector<std::int64_t>>& given, const std::vector<Pin>& pins) {
+  const Problem& p = state_.problem();
+  if (!learning_) {
+    // Positions that nothing is about were settled before the search began.
+    std::vector<Pin> held = pins;
+    for (const int i : p.loose) {
+      if (models_ == 1 && !filter_) held.push_back({i, state_.first_value(i) - p.value_begin[i]});
+    }
+    learning_ = std::make_unique<LearningSearch>(p, held, given, offset_, models_, filter_);
+    const bool flat = std::all_of(given[0].begin(), given[0].end(), [](std::int64_t x) { return x == 0; });
+    instalment_ = flat ? 0 : kPatient;
+  }
+  std::vector<Found> found = result_.found;
+  for (Found& model : found) model.loss[0] += offset_;
+  learning_->hear_of(found, proven_.empty() ? result_.bound : 0);
+  const std::int64_t nodes_before = result_.nodes;
+  const std::int64_t decisions_before = learning_->decisions();
+  std::int64_t steps = 0;
+  const auto stop = [&](std::int64_t decisions) {
+    if (filter_ && filter_->exhausted) return true;
+    if (limits_.nodes > 0 && nodes_before + decisions >= limits_.nodes) return true;
+    return limits_.timed && ++steps % kCheckEvery == 0 &&
+           std::chrono::steady_clock::now() >= limits_.deadline;
+  };
+  const LearningSearch::Progress progress = learning_->go_on(instalment_, stop);
+  result_.nodes = nodes_before + learning_->decisions() - decisions_before;
+  patience_ = result_.nodes + instalment_;
+  instalment_ *= 2;
+  if (progress == LearningSearch::Progress::kPaused) return false;
+  if (progress == LearningSearch::Progress::kDone) {
+    result_.found = learning_->found();
+    result_.bound = learning_->bound();
+    learning_.reset();
+    return true;
+  }
+  result_.complete = false;
+  result_.found = std::move(found);
+  result_.bound = std::max(result_.bound, learning_->bound());
+  keep_found(learning_->found());
+  keep_found(std::move(proven_));
+  learning_.reset();
+  return true;
 }
 
 int Search::choose() const {
@@ -274,7 +313,7 @@ int Search::choose() const {
 
 // With a budget and nothing found, half of it goes to capped rounds and half to finding any answer at all.
 bool Search::out_of_budget() {
-  if (result_.nodes >= limits_.patience) {
+  if (result_.nodes >= patience_) {
     impatient_ = true;
     return true;
   }
@@ -282,7 +321,8 @@ bool Search::out_of_budget() {
     result_.complete = false;
     return true;
   }
-  const bool looking = !filter_ && result_.found.empty() && proven_.empty() && cap_ != kNoCap;
+  const bool looking = !filter_ && result_.found.empty() && proven_.empty() && cap_ != kNoCap &&
+                       !(learning_ && learning_->has_found());
   if (limits_.nodes > 0 && result_.nodes >= (looking ? limits_.nodes / 2 : limits_.nodes)) {
     (looking ? abandoned_ : result_.complete) = looking;
     return true;

@@ -1,96 +1,117 @@
-// Branch and bound by learning. Rounds under a cap, between what is proved and what was found, alternate with
-// rounds under the best answer's loss alone: the first are quick where the beliefs are good and prove lower
+// Rounds under a cap, between what is proved and what was found, alternate with rounds that ask for a better
+// answer, by leaps that double with success: the first are quick where the beliefs are good and prove lower
 // bounds, the second find answers where the beliefs are of no help. Each round ends after a number of
 // conflicts that grows, so neither can starve the other, and what one learns the other uses.
-#include <algorithm>
-#include <numeric>
+#include "decode/search_learning.h"
 
-#include "decode/learner.h"
-#include "decode/search.h"
+#include <numeric>
 
 namespace as2::decode {
 namespace {
 
 constexpr std::int64_t kFirstRound = 300;  // conflicts
-constexpr std::int64_t kFineSteps = 16;    // see search.cpp
-constexpr std::int64_t kFirstLeap = 16;   // the first improvement demanded is this fraction (1/16) of the gap
-constexpr std::int64_t kClockEvery = 32;  // steps between looks at the clock
+constexpr std::int64_t kFirstLeap = 16;  // the first improvement demanded is this fraction (1/16) of the gap
+
+bool all_zero(const std::vector<std::int64_t>& row) {
+  return std::all_of(row.begin(), row.end(), [](std::int64_t x) { return x == 0; });
+}
 
 }  // namespace
 
-void Search::learn(const std::vector<std::vector<std::int64_t>>& given, const std::vector<Pin>& pins,
-                   std::int64_t lower) {
-  const Problem& p = state_.problem();
-  Learner learner(p, pins, given);
-  auto& found = result_.found;
-  std::vector<int> everything(static_cast<std::size_t>(p.real));
-  std::iota(everything.begin(), everything.end(), 0);
-  lower_ = lower;
-  if (models_ > 1) {
-    for (const Found& model : found) learner.exclude(model.assignment, everything);
-  }
-  if (found.size() == models_) learner.set_cutoff(found.back().loss);
+LearningSearch::LearningSearch(const Problem& problem, const std::vector<Pin>& pins,
+                               const std::vector<std::vector<std::int64_t>>& losses, std::int64_t offset,
+                               std::size_t models, Filter* filter)
+    : learner_(problem, pins, losses),
+      losses_(losses),
+      offset_(offset),
+      models_(models),
+      filter_(filter),
+      flat_(all_zero(losses[0])),
+      everything_(static_cast<std::size_t>(problem.real)),
+      round_(kFirstRound),
+      below_(!flat_) {
+  std::iota(everything_.begin(), everything_.end(), 0);
+}
 
-  const std::int64_t nodes_before = result_.nodes;
-  std::int64_t steps = 0;
+void LearningSearch::add(Found model) {
+  if (models_ > 1) learner_.exclude(model.assignment, everything_);
+  keep_best(found_, std::move(model), models_);
+  if (found_.size() == models_) learner_.set_cutoff(found_.back().loss);
+}
+
+void LearningSearch::hear_of(const std::vector<Found>& found, std::int64_t bound) {
+  for (Found model : found) {
+    model.loss[0] -= offset_;
+    const bool known = std::any_of(found_.begin(), found_.end(),
+                                   [&](const Found& other) { return other.assignment == model.assignment; });
+    if (!known && (found_.size() < models_ || model.loss < found_.back().loss)) add(std::move(model));
+  }
+  lower_ = std::max(lower_, bound - offset_);
+  if (step_ == 1) step_ = std::max<std::int64_t>(1, lower_ / (filter_ ? kFineSteps : 3));
+}
+
+std::vector<Found> LearningSearch::found() const {
+  std::vector<Found> result = found_;
+  for (Found& model : result) model.loss[0] += offset_;
+  return result;
+}
+
+std::int64_t LearningSearch::bound() const {
+  return offset_ + (found_.empty() ? lower_ : std::min(lower_, found_.front().loss[0]));
+}
+
+LearningSearch::Progress LearningSearch::go_on(std::int64_t conflicts,
+                                               const std::function<bool(std::int64_t)>& stop) {
+  const std::int64_t decisions_before = learner_.decisions();
+  const std::int64_t pause_at = conflicts > 0 ? learner_.conflicts() + conflicts : kNoCap;
   bool stopped = false;
-  const auto stop = [&](std::int64_t decisions) {
-    stopped =
-        (filter_ && filter_->exhausted) || (limits_.nodes > 0 && nodes_before + decisions >= limits_.nodes);
-    if (limits_.timed && ++steps % kClockEvery == 0) {
-      stopped = stopped || std::chrono::steady_clock::now() >= limits_.deadline;
-    }
+  const auto stopping = [&](std::int64_t decisions) {
+    stopped = stop(decisions - decisions_before);
     return stopped;
   };
-  const bool flat = std::all_of(given[0].begin(), given[0].end(), [](std::int64_t x) { return x == 0; });
-  std::int64_t round = kFirstRound;
-  std::int64_t step = std::max<std::int64_t>(1, lower_ / (filter_ ? kFineSteps : 3));
-  std::int64_t leap = -1;  // by how much the next answer has to be better; -1: no answer has been found yet
-  bool below = !flat;      // this round searches near the proved bound, not near the best answer
-  for (;;) {
-    const bool full = found.size() == models_;
-    const std::int64_t upper = full ? found.back().loss[0] : 0;
-    if (full && given.size() == 1 && upper <= lower_) break;
-    if (!full && lower_ > largest_cap()) break;
-    if (full && leap < 0) leap = (upper - lower_) / kFirstLeap;
-    if (full) leap = std::min(leap, (upper - lower_) / 2);
-    const bool capped = full ? upper - lower_ >= 2 && (below || leap > 0) : below;
+  while (learner_.conflicts() < pause_at) {
+    const bool full = found_.size() == models_;
+    const std::int64_t upper = full ? found_.back().loss[0] : 0;
+    if (full && losses_.size() == 1 && upper <= lower_) return Progress::kDone;
+    if (!full && lower_ > largest_cap(filter_, offset_)) return Progress::kDone;
+    if (full && leap_ < 0) leap_ = (upper - lower_) / kFirstLeap;
+    if (full) leap_ = std::min(leap_, (upper - lower_) / 2);
+    const bool capped = full ? upper - lower_ >= 2 && (below_ || leap_ > 0) : below_;
     std::int64_t cap = 0;
     if (capped) {
-      cap = !full   ? std::min(lower_ + step, largest_cap())
-            : below ? lower_ + (upper - lower_) / 2
-                    : upper - 1 - leap;
-      learner.set_cap(cap);
+      cap = !full    ? std::min(lower_ + step_, largest_cap(filter_, offset_))
+            : below_ ? lower_ + (upper - lower_) / 2
+                     : upper - 1 - leap_;
+      learner_.set_cap(cap);
     } else {
-      learner.drop_cap();
+      learner_.drop_cap();
     }
-    if (!below && !found.empty()) learner.suggest(found.front().assignment);
-    const Learner::Outcome outcome = learner.search(round, stop);
-    result_.nodes = nodes_before + learner.decisions();
-    if (outcome == Learner::Outcome::kRefuted) break;
+    if (!below_ && !found_.empty()) learner_.suggest(found_.front().assignment);
+    // Until something is found, most of the effort goes to finding anything.
+    const bool brief = !full && capped && !filter_;
+    const Learner::Outcome outcome = learner_.search(brief ? round_ / 3 : round_, stopping);
+    if (outcome == Learner::Outcome::kRefuted) return Progress::kDone;
     if (outcome == Learner::Outcome::kCapRefuted) {
       lower_ = cap + 1;
-      step = filter_ ? std::max<std::int64_t>(1, lower_ / kFineSteps) : 2 * step;
-      leap = std::min(leap, (upper - lower_) / kFirstLeap);
+      step_ = filter_ ? std::max<std::int64_t>(1, lower_ / kFineSteps) : 2 * step_;
+      if (full) leap_ = std::min(leap_, (upper - lower_) / kFirstLeap);
     } else if (outcome == Learner::Outcome::kModel) {
-      const Found model{learner.assignment(), learner.bound()};
-      if (!accepts(model)) {
-        learner.exclude(model.assignment, filter_->positions);
+      Found model{learner_.assignment(), learner_.bound()};
+      if (!accepted(filter_, model, offset_)) {
+        learner_.exclude(model.assignment, filter_->positions);
         continue;
       }
-      keep(model);
-      if (models_ > 1) learner.exclude(model.assignment, everything);
-      if (found.size() == models_) learner.set_cutoff(found.back().loss);
-      leap *= 2;
+      add(std::move(model));
+      leap_ *= 2;
     } else if (stopped) {
-      result_.complete = false;
-      return;
+      return Progress::kStopped;
     } else {
-      if (!below) leap /= 4;
-      below = (filter_ || !below) && !flat;
-      round += round / 2;
+      if (!below_) leap_ /= 4;
+      below_ = (filter_ || !below_) && !flat_;
+      round_ += round_ / 2;
     }
   }
+  return Progress::kPaused;
 }
 
 }  // namespace as2::decode

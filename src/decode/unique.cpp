@@ -68,9 +68,8 @@ SearchResult find_unique(Search& search, Search& tester, const Query& query, int
     tested.emplace(std::move(symbols), Tested{unique, loss});
     return unique;
   };
-  Limits search_limits = limits;
-  search_limits.patience *= kMorePatience;
-  SearchResult result = search.run(search.losses, query.pins, 1, search_limits, &filter);
+  filter.patience = kMorePatience;
+  SearchResult result = search.run(search.losses, query.pins, 1, limits, &filter);
   result.complete = result.complete && !filter.exhausted && !undecided;
 
   // The margin is known only once the most probable reading is, so the first round may reach past it.
