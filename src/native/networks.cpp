@@ -40,13 +40,15 @@ class NativePerceiver : public infer::Perceiver {
 
 class NativeGuide : public infer::Guide {
  public:
-  explicit NativeGuide(std::shared_ptr<Networks> networks) : networks_(std::move(networks)) {}
+  NativeGuide(std::shared_ptr<Networks> networks, const ReasonerLimits& limits)
+      : networks_(std::move(networks)), limits_(limits) {}
   std::vector<decode::Beliefs> guide(const std::vector<infer::Evidence>& instances) override {
-    return networks_->guide(instances);
+    return networks_->guide(instances, limits_);
   }
 
  private:
   std::shared_ptr<Networks> networks_;
+  ReasonerLimits limits_;
 };
 
 }  // namespace
@@ -106,7 +108,8 @@ std::vector<std::vector<double>> Networks::perceive(const std::vector<const infe
   return beliefs;
 }
 
-std::vector<decode::Beliefs> Networks::guide(const std::vector<infer::Evidence>& instances) {
+std::vector<decode::Beliefs> Networks::guide(const std::vector<infer::Evidence>& instances,
+                                             const ReasonerLimits& limits) {
   const std::size_t positions = program_->positions.size(),
                     symbols = static_cast<std::size_t>(program_->max_symbols());
   std::vector<float> beliefs;
@@ -118,7 +121,7 @@ std::vector<decode::Beliefs> Networks::guide(const std::vector<infer::Evidence>&
   }
   const ReasonerOutput output =
       reasoner_->run(threads_, options_.memory,
-                     {static_cast<std::int64_t>(instances.size()), beliefs.data(), evidence.data()});
+                     {static_cast<std::int64_t>(instances.size()), beliefs.data(), evidence.data()}, limits);
   std::vector<decode::Beliefs> rows;
   const float* logits = output.logits.data();
   for (std::size_t n = 0; n < instances.size(); ++n) {
@@ -139,7 +142,14 @@ infer::Solver open_solver(const infer::Card& card, std::shared_ptr<const compile
   }
   const auto networks = std::make_shared<Networks>(card, program, engine);
   std::unique_ptr<infer::Guide> guide;
-  if (with_guide && networks->reasoner()) guide = std::make_unique<NativeGuide>(networks);
+  const Reasoner* const reasoner = with_guide ? networks->reasoner() : nullptr;
+  if (solver.restarts > 1 && !(reasoner && reasoner->has_trajectories())) {
+    throw InputError({card.weights.string()},
+                     "restarts have no effect on this model: without noise every trajectory is the same",
+                     {"give --model a model that was trained with noise, as preset hard does"});
+  }
+  if (reasoner)
+    guide = std::make_unique<NativeGuide>(networks, ReasonerLimits{solver.passes, solver.restarts});
   return {std::move(program), std::make_unique<NativePerceiver>(networks), std::move(guide), solver};
 }
 

@@ -34,7 +34,8 @@ class Networks {
 
   // Perception's distribution over the symbols of each picture's position.
   std::vector<std::vector<double>> perceive(const std::vector<const infer::Picture*>& pictures);
-  std::vector<decode::Beliefs> guide(const std::vector<infer::Evidence>& instances);
+  std::vector<decode::Beliefs> guide(const std::vector<infer::Evidence>& instances,
+                                     const ReasonerLimits& limits = {});
 
  private:
   std::shared_ptr<const compile::ConstraintProgram> program_;

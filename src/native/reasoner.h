@@ -17,16 +17,23 @@ struct ReasonerInput {
 
 struct ReasonerOutput {
   std::vector<float> logits;  // [count, positions, symbols], −inf outside the domain
-  std::vector<int> passes;    // [count]: passes used before halting
+  std::vector<int> passes;    // [count]: passes of the first trajectory before halting
+};
+
+struct ReasonerLimits {
+  int passes = 0;    // at most; 0: the reasoner's own number
+  int restarts = 1;  // trajectories per instance, at most, from different noise
 };
 
 class Reasoner {
  public:
   virtual ~Reasoner() = default;
-  // `passes` ≤ 0: the reasoner's own number. Takes no more than `memory` bytes beyond input and output;
-  // InputError where that is too little for one instance.
+  // Whether trajectories differ from one another; only then may there be more than one.
+  virtual bool has_trajectories() const { return false; }
+  // Takes no more than `memory` bytes beyond input and output; InputError where that is too little for one
+  // instance.
   virtual ReasonerOutput run(Threads& threads, std::size_t memory, const ReasonerInput& input,
-                             int passes = 0) const = 0;
+                             const ReasonerLimits& limits) const = 0;
 };
 
 }  // namespace as2::native

@@ -34,6 +34,8 @@ struct SoftTpReasoner::State {
   std::vector<float> pooled, messages, shared, hidden, qkv, out;
   std::unique_ptr<Attention> attention;
   SoftTp::Scratch soft_tp;
+  std::vector<float> noise, certain;
+  int trajectory = 0;
   bool fresh = true;  // x is still zero
 };
 
@@ -84,7 +86,7 @@ SoftTpReasoner::SoftTpReasoner(const kernels::Version& version, const infer::Sof
   evidence_scale_ = weights.take_one("reasoner.evidence_scale");
 }
 
-void SoftTpReasoner::begin(State& state, const float* beliefs, const char* evidence) const {
+void SoftTpReasoner::begin(State& state, const float* beliefs, const char* evidence, int trajectory) const {
   const std::int64_t positions = structure_.positions, symbols = structure_.symbols;
   state.beliefs.assign(beliefs, beliefs + positions * symbols);
   version_->logarithm(positions * symbols, beliefs, 0.f, kSmallestEvidence, state.evidence.data());
@@ -96,8 +98,27 @@ void SoftTpReasoner::begin(State& state, const float* beliefs, const char* evide
       feature[2] = evidence[i] ? 1.f : 0.f;
     }
   }
-  state.fresh = start_.empty();
-  if (!state.fresh) state.x = start_;
+  state.trajectory = trajectory;
+  if (has_trajectories()) {
+    // The same numbers as nn/soft_tp_reasoner.cpp draws for the trajectory.
+    Random random(static_cast<std::uint64_t>(trajectory));
+    state.noise.resize(state.x.size());
+    for (float& value : state.noise) value = static_cast<float>(random.normal());
+  }
+  state.fresh = options_.state_noise == 0;
+  for (std::size_t k = 0; !state.fresh && k < state.x.size(); ++k)
+    state.x[k] = state.noise[k] * static_cast<float>(options_.state_noise);
+}
+
+// Noise on the path wherever training would begin another segment. The first trajectory has none; the others
+// take the numbers that they started from, in another place for each segment.
+void SoftTpReasoner::disturb(State& state, int pass) const {
+  if (state.trajectory == 0 || options_.path_noise == 0 || pass == 0 || pass % options_.passes != 0) return;
+  const auto size = static_cast<std::int64_t>(state.x.size());
+  const std::int64_t shift = std::int64_t{7919} * (pass / options_.passes) % size;
+  for (std::int64_t k = 0; k < size; ++k)
+    state.x[elements((k + shift) % size)] +=
+        state.noise[elements(k)] * static_cast<float>(options_.path_noise);
 }
 
 // The columns that change from pass to pass.
@@ -219,9 +240,42 @@ bool SoftTpReasoner::finished(State& state) const {
   return soft_tp_.max_residual(state.beliefs.data(), state.soft_tp) < options_.residual_tolerance;
 }
 
-ReasonerOutput SoftTpReasoner::run(Threads& threads, std::size_t memory, const ReasonerInput& input,
+float SoftTpReasoner::objection(State& state, const float* beliefs, const char* evidence) const {
+  const std::int64_t symbols = structure_.symbols, cells = structure_.atoms();
+  state.certain.assign(elements(cells), 0.f);
+  float against = 0;
+  for (std::int64_t i = 0; i < structure_.positions; ++i) {
+    const float* row = state.logits.data() + i * symbols;
+    const std::int64_t cell = std::max_element(row, row + structure_.domains[i]) - state.logits.data();
+    state.certain[elements(cell)] = 1;
+    if (evidence[i] && beliefs[cell] < kSmallestEvidence) ++against;
+  }
+  // At a vertex every term is 0 or 1, up to rounding.
+  if (soft_tp_.max_residual(state.certain.data(), state.soft_tp) <= 0.5f) return against;
+  soft_tp_.leave_one_out(state.certain.data(), state.factors.data(), state.soft_tp);
+  float broken = 0;
+  for (std::int64_t k = 0; k < structure_.families * cells; ++k) {
+    const float residual = state.certain[elements(k % cells)] * (1.f - state.factors[elements(k)]);
+    broken += residual * residual;
+  }
+  return against + std::max(broken, 1e-6f);
+}
+
+int SoftTpReasoner::run_trajectory(State& state, const float* beliefs, const char* evidence, int trajectory,
                                    int passes) const {
-  if (passes <= 0) passes = options_.eval_passes;
+  begin(state, beliefs, evidence, trajectory);
+  int used = 0;
+  do {
+    disturb(state, used);
+    pass(state);
+  } while (++used < passes && !finished(state));
+  return used;
+}
+
+ReasonerOutput SoftTpReasoner::run(Threads& threads, std::size_t memory, const ReasonerInput& input,
+                                   const ReasonerLimits& limits) const {
+  AS2_REQUIRE(limits.restarts == 1 || has_trajectories(), "without noise every trajectory is the same");
+  const int passes = limits.passes > 0 ? limits.passes : options_.eval_passes;
   const std::int64_t positions = structure_.positions, cells = structure_.atoms(), width = options_.width;
   const bool attends = options_.mixing != infer::Mixing::kPooling;
   const std::int64_t pools = std::max(along_groups_.count(), positions);
@@ -249,7 +303,8 @@ ReasonerOutput SoftTpReasoner::run(Threads& threads, std::size_t memory, const R
     if (attends) state.attention = std::make_unique<Attention>(*version_, positions, width, options_.heads);
     state.soft_tp = soft_tp_.scratch();
   };
-  std::int64_t numbers = 2 * (sizes[0] + sizes[2]);  // three of each
+  // Three of each, and for trajectories their noise and answer.
+  std::int64_t numbers = 2 * (sizes[0] + sizes[2]) + (has_trajectories() ? sizes[0] + sizes[2] : 0);
   for (const std::int64_t size : sizes) numbers += size;
   std::size_t bytes = sizeof(float) * elements(numbers) + soft_tp_.scratch_bytes();
   if (attends) bytes += Attention::memory(*version_, positions, width, options_.heads);
@@ -264,13 +319,17 @@ ReasonerOutput SoftTpReasoner::run(Threads& threads, std::size_t memory, const R
       input.count,
       [&](std::int64_t n, int worker) {
         State& state = states[elements(worker)];
-        begin(state, input.beliefs + n * cells, input.evidence + n * positions);
-        int used = 0;
-        do {
-          pass(state);
-        } while (++used < passes && !finished(state));
-        output.passes[elements(n)] = used;
-        std::copy(state.logits.begin(), state.logits.end(), output.logits.begin() + n * cells);
+        const float* beliefs = input.beliefs + n * cells;
+        const char* evidence = input.evidence + n * positions;
+        float least = std::numeric_limits<float>::infinity();
+        for (int k = 0; k < limits.restarts && least > 0; ++k) {
+          const int used = run_trajectory(state, beliefs, evidence, k, passes);
+          if (k == 0) output.passes[elements(n)] = used;
+          const float objected = limits.restarts == 1 ? 0 : objection(state, beliefs, evidence);
+          if (objected >= least) continue;
+          least = objected;
+          std::copy(state.logits.begin(), state.logits.end(), output.logits.begin() + n * cells);
+        }
       },
       share.workers);
   return output;

@@ -18,12 +18,14 @@ class SoftTpReasoner : public Reasoner {
   SoftTpReasoner(const kernels::Version& version, const infer::SoftTpReasonerOptions& options,
                  const compile::ConstraintProgram& program, Weights& weights);
 
+  bool has_trajectories() const override { return options_.state_noise > 0 || options_.path_noise > 0; }
   ReasonerOutput run(Threads& threads, std::size_t memory, const ReasonerInput& input,
-                     int passes) const override;
+                     const ReasonerLimits& limits) const override;
 
  private:
   struct State;
-  void begin(State& state, const float* beliefs, const char* evidence) const;
+  void begin(State& state, const float* beliefs, const char* evidence, int trajectory) const;
+  void disturb(State& state, int pass) const;
   void pass(State& state) const;
   void features(State& state) const;
   void attend(State& state) const;
@@ -31,6 +33,11 @@ class SoftTpReasoner : public Reasoner {
   void feed_forward(State& state) const;
   void read(State& state) const;
   bool finished(State& state) const;
+  // What the program and the evidence have against the answer that the logits give; 0: nothing.
+  float objection(State& state, const float* beliefs, const char* evidence) const;
+  // All passes of one trajectory; returns how many there were.
+  int run_trajectory(State& state, const float* beliefs, const char* evidence, int trajectory,
+                     int passes) const;
 
   const kernels::Version* version_;
   infer::SoftTpReasonerOptions options_;
@@ -38,7 +45,6 @@ class SoftTpReasoner : public Reasoner {
   SoftTp soft_tp_;
   Lists along_groups_, over_symbols_;
   Holders holders_;
-  std::vector<float> start_;  // [atoms, width] the state before the first pass; empty: zero
 
   std::int64_t inputs_ = 0;  // features per atom
   Linear embed_, qkv_, attention_out_, ff_in_, ff_shared_, ff_out_, read_;

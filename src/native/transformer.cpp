@@ -140,7 +140,7 @@ void TransformerReasoner::decide(const float* normed, const float* beliefs, cons
 }
 
 ReasonerOutput TransformerReasoner::run(Threads& threads, std::size_t memory, const ReasonerInput& input,
-                                        int /*passes*/) const {
+                                        const ReasonerLimits& /*limits*/) const {
   const auto tokens = static_cast<std::int64_t>(tokens_.size());
   const std::int64_t d = options_.d_model, cells = structure_.atoms(), wide = std::max(3 * d, options_.d_ff),
                      mixed = std::max(d, symbols_) * tokens;

@@ -16,7 +16,7 @@ class TransformerReasoner : public Reasoner {
                       const compile::ConstraintProgram& program, Weights& weights);
 
   ReasonerOutput run(Threads& threads, std::size_t memory, const ReasonerInput& input,
-                     int passes) const override;
+                     const ReasonerLimits& limits) const override;
 
  private:
   struct Layer {

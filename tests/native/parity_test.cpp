@@ -16,6 +16,7 @@
 #include "native/transformer.h"
 #include "nn/inputs.h"
 #include "nn/model.h"
+#include "nn/restarts.h"
 #include "support/hand_programs.h"
 #include "tp/beliefs.h"
 
@@ -56,7 +57,7 @@ Reasoned run(const Reasoner& reasoner, const nn::ReasonerInput& input, int passe
   const auto output = reasoner.run(workers, memory,
                                    {beliefs.size(0), beliefs.data_ptr<float>(),
                                     reinterpret_cast<const char*>(given.data_ptr<std::int8_t>())},
-                                   passes);
+                                   {passes, 1});
   return {torch::tensor(output.logits).view(beliefs.sizes()), output.passes};
 }
 
@@ -210,6 +211,38 @@ TEST(SoftTpReasoner, IsLibTorchsOnProgramsOfEveryKind) {
         expect_same_passes(theirs, ours, testing::random_input(program, 3, seed), 4);
       }
     }
+  }
+}
+
+TEST(SoftTpReasoner, TrajectoriesAndRestartsAreLibTorchs) {
+  const torch::NoGradGuard no_grad;
+  const auto program = testing::sudoku(2);
+  infer::SoftTpReasonerOptions options;
+  options.width = 12;
+  options.heads = 2;
+  options.d_ff = 20;
+  options.passes = 2;
+  options.state_noise = 0.7;
+  options.path_noise = 0.4;
+  torch::manual_seed(9);
+  nn::SoftTpReasoner theirs(options, program);
+  randomise(theirs);
+  theirs.eval();
+  Tensors tensors(theirs);
+  const SoftTpReasoner ours(*kernels::versions().front(), options, program, tensors.weights());
+  const auto input = testing::random_input(program, 4, 11);
+  const tp::SoftTp soft_tp(program);
+  for (const int restarts : {1, 2, 5}) {
+    const auto first = theirs.forward(input, 5).logits.back();
+    const auto expected = nn::run_restarts(theirs, soft_tp, input, first, restarts, 5).logits;
+    Threads workers(2);
+    const auto given = input.evidence.to(torch::kInt8).contiguous();
+    const auto output = ours.run(
+        workers, kMemory,
+        {4, input.beliefs.data_ptr<float>(), reinterpret_cast<const char*>(given.data_ptr<std::int8_t>())},
+        {5, restarts});
+    expect_same(expected, torch::tensor(output.logits).view(expected.sizes()),
+                std::to_string(restarts) + " trajectories");
   }
 }
 

@@ -16,14 +16,15 @@ constexpr int kRows = AS2_ROWS;
 constexpr int kPanel = 2 * kLanes;
 constexpr std::int64_t kRowsAtOnce = 8 * kRows;  // share a panel while it is in the nearest cache
 
-typedef float Lanes __attribute__((vector_size(kLanes * sizeof(float)), aligned(4), may_alias));
-typedef std::int32_t Whole __attribute__((vector_size(kLanes * sizeof(float)), aligned(4), may_alias));
+typedef float Lanes __attribute__((vector_size(kLanes * sizeof(float)), may_alias));
+typedef float LooseLanes __attribute__((vector_size(kLanes * sizeof(float)), aligned(4), may_alias));
+typedef std::int32_t Whole __attribute__((vector_size(kLanes * sizeof(float)), may_alias));
 
 inline Lanes load(const float* from) {
-  return *reinterpret_cast<const Lanes*>(from);
+  return *reinterpret_cast<const LooseLanes*>(from);
 }
 inline void store(float* to, const Lanes& x) {
-  *reinterpret_cast<Lanes*>(to) = x;
+  *reinterpret_cast<LooseLanes*>(to) = x;
 }
 inline Lanes all(float x) {
   return x - Lanes{};
