@@ -7,7 +7,8 @@ int main(int argc, char** argv) {
   using namespace as2::cli;
   const std::vector<Verb> verbs = {
       {"bench", "Performance figures, as ratios in one run", declare_bench},
-      {"solve", "Pictures of boards in, solved boards out", declare_solve, "give fewer pictures at a time"},
+      {"solve", "Pictures of boards in, solved boards out", declare_solve_with_torch,
+       "give fewer pictures at a time"},
       {"tp", "Image, residual, loss and gradient of soft T_P at given beliefs", declare_tp,
        "a smaller instance of the program needs less, and so do fewer documents at a time"},
       {"demo", "The main job on shipped weights: boards solved and shown, the paper's tables beside ours",

@@ -8,9 +8,10 @@
 #include <algorithm>
 
 #include "bench/bench.h"
+#include "boards/boards.h"
 #include "datasets/mnist.h"
-#include "eval/boards.h"
 #include "infer/card.h"
+#include "native/networks.h"
 #include "sudoku/board.h"
 #include "sudoku/render.h"
 #include "task/task.h"
@@ -52,7 +53,7 @@ std::vector<double> corrections(infer::Solver& solver, const std::vector<sudoku:
     readings.push_back(vision::read_board(
         sudoku::render_board(sudoku::choose_images(puzzle, by_label, random), digits), "board"));
   std::vector<double> nats;
-  for (const infer::Answer& answer : solver.solve(eval::scenes_of(readings)))
+  for (const infer::Answer& answer : solver.solve(boards::scenes_of(readings)))
     nats.push_back(answer.correction);
   return nats;
 }
@@ -107,7 +108,9 @@ Json measure_misreading(torch::Device) {
                      mnist.train.labels.end());
   held.pixels.assign(mnist.train.image(first), mnist.train.image(first) + kHeldOut * datasets::kDigitPixels);
   infer::Solver solver =
-      eval::open_board_solver(infer::default_model("sudoku"), 3, /*with_guide=*/false).solver;
+      boards::open_board_solver(infer::default_model("sudoku"), 3, [](const auto& card, auto program) {
+        return native::open_solver(card, std::move(program), /*with_guide=*/false);
+      }).solver;
   const Corrections choice = measure(solver, held, 2024), report = measure(solver, mnist.test, 4048);
   const double chosen = chosen_threshold(choice);
   Json rows = {row("threshold in use", infer::kMisreading, "nats", "the one chosen here",

@@ -11,10 +11,11 @@
 
 #include "as2/error.h"
 #include "as2/verifier.h"
+#include "boards/boards.h"
 #include "cli/board_text.h"
+#include "cli/engines.h"
 #include "cli/verbs.h"
 #include "datasets/mnist.h"
-#include "eval/boards.h"
 #include "eval/evaluate.h"
 #include "eval/trained.h"
 #include "sudoku/board.h"
@@ -71,7 +72,7 @@ class Demo {
   explicit Demo(const Arguments& arguments)
       : arguments_(arguments),
         weights_(arguments.model.empty() ? infer::default_model("sudoku") : fs::path(arguments.model)),
-        boards_(eval::open_board_solver(weights_, 3)),
+        boards_(boards::open_board_solver(weights_, 3, opener(kNativeEngine, {}))),
         solver_(boards_.solver) {}
 
   int run() {
@@ -121,7 +122,7 @@ class Demo {
             vision::read_board(boards[k].picture, "board " + std::to_string(boards[k].number));
         readings.push_back(boards[k].reading);
       }
-      const auto answers = solver_.solve(eval::scenes_of(readings));
+      const auto answers = solver_.solve(boards::scenes_of(readings));
       for (std::size_t k = 0; k < kAtOnce && !found; ++k) {
         boards[k].answer = answers[k];
         boards[k].misread = is_misread(boards[k]);
@@ -142,7 +143,7 @@ class Demo {
   }
 
   bool is_right(const Shown& shown) const {
-    return shown.answer.completable && eval::digits_of(solver_, shown.answer) == shown.board.solution;
+    return shown.answer.completable && boards::digits_of(solver_, shown.answer) == shown.board.solution;
   }
 
   void certify() {
@@ -189,7 +190,7 @@ class Demo {
       const Shown& shown = shown_[k];
       const int y = kGap + static_cast<int>(k) * (side + kGap);
       formats::Image answer =
-          vision::draw_answer(shown.picture, shown.reading, eval::digits_of(solver_, shown.answer));
+          vision::draw_answer(shown.picture, shown.reading, boards::digits_of(solver_, shown.answer));
       answer = formats::resize(answer, side, side);
       for (const decode::Change& change : shown.answer.explanation.changed) {
         const vision::CellPlace& cell = shown.reading.places[static_cast<std::size_t>(change.position)];
@@ -321,7 +322,7 @@ class Demo {
 
   const Arguments& arguments_;
   fs::path weights_;
-  eval::BoardSolver boards_;
+  boards::BoardSolver boards_;
   infer::Solver& solver_;
   std::vector<Shown> shown_;
   Json document_{{"seed", kSeed}};

@@ -21,6 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+char** command_line = nullptr;
+
 // Loading LibTorch with less address space than it maps fails halfway, or never ends: OpenBLAS asks again and
 // again for the memory it did not get.
 void require_room_for_libtorch() {
@@ -134,7 +136,12 @@ void require_written_output() {
 
 }  // namespace
 
+int continue_in_tensor_program() {
+  return hand_to_tensor_program(command_line);
+}
+
 int run(int argc, char** argv, const std::vector<Verb>& verbs, void (*declare_common)(CLI::App&)) {
+  command_line = argv;
   try {
     const int code = run_checked(argc, argv, verbs, declare_common);
     require_written_output();

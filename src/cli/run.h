@@ -29,4 +29,7 @@ struct Verb {
 // `declare_common` adds the options that all verbs of this program have.
 int run(int argc, char** argv, const std::vector<Verb>& verbs, void (*declare_common)(CLI::App&) = nullptr);
 
+// Runs the same command line in as2-tensor instead of this program; returns only by an exception.
+int continue_in_tensor_program();
+
 }  // namespace as2::cli

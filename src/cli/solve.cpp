@@ -1,6 +1,4 @@
 // as2 solve: pictures of boards in, solved boards out.
-#include <ATen/Parallel.h>
-
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <filesystem>
@@ -10,12 +8,13 @@
 
 #include "as2/error.h"
 #include "cli/board_text.h"
+#include "cli/engines.h"
 #include "cli/validators.h"
 #include "cli/verbs.h"
-#include "eval/boards.h"
 #include "files.h"
 #include "formats/image.h"
 #include "infer/card.h"
+#include "native/threads.h"
 
 namespace as2::cli {
 namespace {
@@ -30,7 +29,8 @@ struct Arguments {
   std::vector<std::string> images;
   std::string model, out, debug_dir;
   double threshold = 0.9;
-  int box = 3, passes = 0, restarts = 1;
+  int box = 3;
+  EngineOptions engine;
   bool explain = false, json = false, verbose = false;
 };
 
@@ -81,27 +81,25 @@ void write_debug(const std::string& image, const Picture& picture, const Argumen
     formats::write_png((fs::path(arguments.debug_dir) / (stem + "-" + step + ".png")).string(), shown);
 }
 
-infer::SolverOptions guided_by(const Arguments& arguments) {
-  infer::SolverOptions options;
-  options.passes = arguments.passes;
-  options.restarts = arguments.restarts;
+EngineOptions with_threads(EngineOptions options, int threads) {
+  options.threads = threads;
   return options;
 }
 
 class Solving {
  public:
-  explicit Solving(const Arguments& arguments)
+  Solving(const Arguments& arguments, const Engine& engine)
       : arguments_(arguments),
-        solver_(eval::open_board_solver(
+        // A board is solved in less time than starting a second thread takes.
+        threads_(arguments.images.size() == 1 ? 1 : arguments.engine.threads),
+        solver_(boards::open_board_solver(
                     arguments.model.empty() ? infer::default_model("sudoku") : fs::path(arguments.model),
-                    arguments.box, /*with_guide=*/true, guided_by(arguments))
+                    arguments.box, opener(engine, with_threads(arguments.engine, threads_.count())))
                     .solver) {}
 
   int run() {
     const auto& images = arguments_.images;
     if (!arguments_.out.empty() && images.size() > 1) fs::create_directories(arguments_.out);
-    // A board is solved in less time than starting a second thread takes.
-    at::set_num_threads(static_cast<int>(std::min<std::size_t>(images.size(), at::get_num_threads())));
     const auto start = Clock::now();
     for (std::size_t first = 0; first < images.size(); first += kBoardsAtOnce)
       solve_some(first, std::min(images.size(), first + kBoardsAtOnce));
@@ -113,17 +111,14 @@ class Solving {
   void solve_some(std::size_t first, std::size_t last) {
     const auto start = Clock::now();
     std::vector<Picture> pictures(last - first);
-    at::parallel_for(0, static_cast<std::int64_t>(pictures.size()), 1,
-                     [&](std::int64_t begin, std::int64_t end) {
-                       for (std::int64_t n = begin; n < end; ++n) {
-                         const auto k = static_cast<std::size_t>(n);
-                         pictures[k] = read_picture(arguments_.images[first + k], arguments_);
-                       }
-                     });
+    threads_.run(static_cast<std::int64_t>(pictures.size()), [&](std::int64_t n, int) {
+      const auto k = static_cast<std::size_t>(n);
+      pictures[k] = read_picture(arguments_.images[first + k], arguments_);
+    });
     reading_seconds_ += std::chrono::duration<double>(Clock::now() - start).count();
     std::vector<infer::Scene> scenes;
     for (const Picture& picture : pictures) {
-      if (picture.error.empty()) scenes.push_back(eval::scene_of(picture.reading));
+      if (picture.error.empty()) scenes.push_back(boards::scene_of(picture.reading));
     }
     const std::vector<infer::Answer> answers = solver_.solve(scenes, &times_);
     std::size_t next = 0;
@@ -148,7 +143,7 @@ class Solving {
     if (!arguments_.out.empty()) {
       formats::write_png(
           drawn_path(image, arguments_).string(),
-          vision::draw_answer(picture.image, picture.reading, eval::digits_of(solver_, answer)));
+          vision::draw_answer(picture.image, picture.reading, boards::digits_of(solver_, answer)));
     }
     if (arguments_.json) {
       print(image, json);
@@ -187,6 +182,7 @@ class Solving {
   }
 
   const Arguments& arguments_;
+  native::Threads threads_;
   infer::Solver solver_;
   infer::SolveTimes times_;
   double reading_seconds_ = 0;
@@ -196,6 +192,10 @@ class Solving {
 }  // namespace
 
 Action declare_solve(CLI::App& command) {
+  return declare_solve_on(command, {kNativeEngine});
+}
+
+Action declare_solve_on(CLI::App& command, const std::vector<Engine>& engines) {
   auto arguments = std::make_shared<Arguments>();
   command.add_option("images", arguments->images, "Pictures of boards: PNG, JPEG, BMP or PGM")
       ->required()
@@ -215,17 +215,18 @@ Action declare_solve(CLI::App& command) {
       ->check(CLI::Range(2, 3))
       ->capture_default_str();
   command
-      .add_option("--passes", arguments->passes,
+      .add_option("--passes", arguments->engine.solver.passes,
                   "The most passes of the reasoner; default: eval_passes of its card")
       ->check(CLI::Range(1, 1000000));
   command
-      .add_option("--restarts", arguments->restarts,
+      .add_option("--restarts", arguments->engine.solver.restarts,
                   "The most trajectories of the reasoner, from different noise; the one that the rules "
                   "object to least says what it believes")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   command.add_option("--debug-dir", arguments->debug_dir,
                      "Folder for pictures of what was seen in each image: ink, grid, cells");
+  declare_engine(command, arguments->engine);
   command.add_flag("--verbose", arguments->verbose, "Boards per second, and what each step takes");
   command.footer(
       "Reads straight pictures cropped to one board with drawn lines, 200 to 4,000 pixels a side, dark "
@@ -239,9 +240,10 @@ Action declare_solve(CLI::App& command) {
       "difference in log p to the next best answer. A picture that cannot be solved gives an error in its "
       "place,\n"
       "and exit code 1 at the end.");
-  return [arguments] {
+  return [arguments, engines] {
     check_names(*arguments);
-    return Solving(*arguments).run();
+    const Engine* engine = find_engine(engines, arguments->engine);
+    return engine ? Solving(*arguments, *engine).run() : continue_in_tensor_program();
   };
 }
 

@@ -11,6 +11,7 @@ Action declare_data(CLI::App& command);
 Action declare_decode(CLI::App& command);
 Action declare_prob(CLI::App& command);
 Action declare_solve(CLI::App& command);
+Action declare_solve_with_torch(CLI::App& command);  // torch_engine.cpp
 Action declare_tp(CLI::App& command);
 Action declare_verify(CLI::App& command);
 Action declare_demo(CLI::App& command);

@@ -106,7 +106,10 @@ BoardReading cut_without_lines(const formats::Image& picture, const Ink& ink, in
     if (ink.dark)
       std::transform(cell.pixels.begin(), cell.pixels.end(), cell.pixels.begin(),
                      [](int g) { return 255 - g; });
-    const bool blank = is_black(normalised_digit(cell, std::max(60, ink.threshold)));
+    // Enlarging brightens no pixel, so most blanks show at once.
+    const int threshold = std::max(60, ink.threshold);
+    const bool blank = *std::max_element(cell.pixels.begin(), cell.pixels.end()) < threshold ||
+                       is_black(normalised_digit(cell, threshold));
     reading.places.push_back(place);
     reading.blank.push_back(blank);
     reading.cells.push_back(blank ? formats::Image(datasets::kDigitSide, datasets::kDigitSide) : cell);
@@ -137,7 +140,8 @@ BoardReading cut_between(const GridLines& lines, const Ink& ink, int side, const
                        {"a sharper picture with more even light may help"});
     }
     reading.places.push_back({x, y, width, height});
-    reading.cells.push_back(normalised_digit(cell, ink.threshold));
+    reading.cells.push_back(inked == 0 ? formats::Image(datasets::kDigitSide, datasets::kDigitSide)
+                                       : normalised_digit(cell, ink.threshold));
     reading.blank.push_back(is_black(reading.cells.back()));
   }
   return reading;

@@ -43,7 +43,6 @@ TEST_F(OneFile, AListOfBoards) {
 
 TEST_F(OneFile, ASolvedPicture) {
   const std::string picture = std::string(AS2_SOURCE_DIR) + "/examples/board.png";
-  if (run_as2(folder_.str(), "solve --help").exit_code != 0) GTEST_SKIP() << "no LibTorch in this build";
   expect_old_or_new("solve '" + picture + "' --out out/solved.png", "solved.png");
 }
 

@@ -258,5 +258,52 @@ TEST_F(SolveVerb, MistakesInUse) {
               HasSubstr("card of these weights is missing: alone.json"));
 }
 
+TEST_F(SolveVerb, BothEnginesGiveTheSameAnswers) {
+  std::string names;
+  const auto puzzles = boards(3, 30);
+  for (int k = 0; k < 3; ++k) {
+    const std::string name = "engine" + std::to_string(k) + ".png";
+    render(name, puzzles[static_cast<std::size_t>(k)].puzzle, static_cast<std::uint64_t>(k));
+    names += ' ' + path(name);
+  }
+  const auto documents = [](const Finished& finished) {
+    std::vector<Json> lines;
+    std::istringstream in(finished.out);
+    for (std::string line; std::getline(in, line);) lines.push_back(Json::parse(line));
+    return lines;
+  };
+  const Finished native = run("--json" + names);
+  ASSERT_EQ(native.exit_code, 0) << native.err;
+  const auto ours = documents(native);
+  ASSERT_EQ(ours.size(), 3U);
+  EXPECT_EQ(run("--json --threads 1 --memory 4" + names).out, native.out);
+
+  const Finished torch = run("--json --engine torch" + names);
+  if (torch.err.find("this build has no LibTorch") != std::string::npos) GTEST_SKIP() << torch.err;
+  ASSERT_EQ(torch.exit_code, 0) << torch.err;
+  const auto theirs = documents(torch);
+  ASSERT_EQ(theirs.size(), 3U);
+  for (std::size_t k = 0; k < 3; ++k) {
+    EXPECT_EQ(ours[k]["assignment"], theirs[k]["assignment"]);
+    EXPECT_EQ(ours[k]["read"], theirs[k]["read"]);
+    EXPECT_EQ(ours[k]["unique"], theirs[k]["unique"]);
+    for (const auto& [position, confidence] : ours[k]["confidence"].items())
+      EXPECT_NEAR(confidence.get<double>(), theirs[k]["confidence"][position].get<double>(), 1e-4)
+          << position;
+  }
+}
+
+TEST_F(SolveVerb, MemoryIsBoundedOrRefused) {
+  render("board.png", boards(1, 30)[0].puzzle, 1);
+  const Finished little = run("--memory 1 " + path("board.png"));
+  EXPECT_EQ(little.exit_code, 1);
+  EXPECT_THAT(little.err, HasSubstr("not enough memory for boards: one at a time takes "));
+  EXPECT_THAT(little.err, HasSubstr("allow more with --memory"));
+  const Finished torch = run("--memory 100 --engine torch " + path("board.png"));
+  EXPECT_EQ(torch.exit_code, 2);
+  EXPECT_THAT(torch.err, HasSubstr("--memory bounds the native engine"));
+  EXPECT_EQ(run("--engine cuda " + path("board.png")).exit_code, 2);
+}
+
 }  // namespace
 }  // namespace as2::cli

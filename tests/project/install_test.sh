@@ -21,6 +21,25 @@ if [ -x "$work/consumer/everything" ]; then
   out=$("$work/consumer/everything")
   [ "$out" = 0 ] || { echo "the tensor consumer printed: $out"; exit 1; }
 fi
+# The board of the example, solved by the installed library, and by the installed program.
+best=$work/stage/share/as2/models/sudoku-best
+"$work/consumer/solver" "$best.safetensors" "$source/examples/board.png" >"$work/board"
+[ "$(wc -l <"$work/board")" = 9 ] || { echo "the solver printed:"; cat "$work/board"; exit 1; }
+[ "$(sort -u "$work/board" | wc -l)" = 9 ] || { echo "not a board:"; cat "$work/board"; exit 1; }
+solved=$("$work/stage/bin/as2" solve "$source/examples/board.png" --json |
+  grep -o '"cell([1-9],[1-9],_)":"[1-9]"' | head -n 81 | cut -d'"' -f4 | tr -d '\n')
+[ "$(tr -d ' \n' <"$work/board")" = "$solved" ] || { echo "as2 solve says $solved"; exit 1; }
+
+# Whoever has no LibTorch finds the solver without it.
+cmake -G Ninja -S "$source/tests/project/consumer" -B "$work/bare" -DCMAKE_PREFIX_PATH="$work/stage" \
+  -DCMAKE_BUILD_TYPE=Release -DWITHOUT_TORCH=ON -DCMAKE_DISABLE_FIND_PACKAGE_Torch=ON >"$work/configure.log"
+cmake --build "$work/bare" --target solver
+for program in "$work/bare/solver" "$work/stage/bin/as2"; do
+  if ldd "$program" | grep -E 'torch|c10'; then echo "$program links LibTorch"; exit 1; fi
+done
+size=$(cat "$work/stage/bin/as2" "$best".* "$work/stage/share/as2/programs/sudoku".* | wc -c)
+echo "the program with one model takes $size bytes"
+[ "$size" -lt 10000000 ] || { echo "more than 10 MB"; exit 1; }
 if ldd "$work/consumer/core" | grep -E 'torch|c10'; then echo "as2::core links LibTorch"; exit 1; fi
 
 # Only layers with a public header are offered, and what those are built on.

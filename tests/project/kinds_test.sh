@@ -28,7 +28,7 @@ cat >"$copy/walkers" <<'END'
 0 3 tp/circuit_builder.cpp
 END
 # These only ask for one certain kind, and are right about any other by saying "no".
-askers='compile/dump.cpp decode/problem.cpp infer/card.cpp nn/transformer.cpp prob/compiler.cpp prob/observation.cpp'
+askers='compile/dump.cpp decode/problem.cpp infer/card.cpp native/transformer.cpp nn/transformer.cpp prob/compiler.cpp prob/observation.cpp'
 
 # The lists are complete: every file that looks into the variants is in one of them.
 cd "$source/src"

@@ -80,12 +80,13 @@ new_project "$1"
 echo cmake >"$work/installed"
 out=$(launch check p.lp 2>"$work/err") || fail "first use: exit $?"
 [ "$out" = "program check p.lp" ] || fail "first use printed: $out"
-grep -q 'installing.*libtorch-dev' "$work/err" || fail "does not say what it installs"
-expect_log 'apt-get install.* libtorch-dev' "first use"
+grep -q 'installing.*gringo' "$work/err" || fail "does not say what it installs"
+expect_log 'apt-get install.* gringo' "first use"
 expect_no_log 'apt-get install.* cmake ' "first use"
+expect_no_log libtorch "a verb without LibTorch"
 expect_no_log sudo "as root"
 expect_log 'cmake --preset release in .*/project$' "first use"
-expect_log 'cmake --build .*as2-programs' "first use"
+expect_log 'cmake --build .*--target as2 ' "first use"
 ! grep -q 'configure chatter' "$work/err" || fail "configuring is not quiet without a terminal"
 
 # If nothing changed, nothing is done; also from another folder and through a symbolic link.
@@ -93,6 +94,23 @@ expect_log 'cmake --build .*as2-programs' "first use"
 launch a >/dev/null
 ln -s "$work/project/as2" "$work/link"
 (cd / && PATH=$work/bin "$work/link" a >/dev/null)
+[ ! -s "$log" ] || fail "something was done though nothing changed: $(cat "$log")"
+
+# A verb that needs LibTorch installs it, configures again and builds the rest; then nothing is left to do for
+# either half.
+for words in 'train sudoku' 'solve a.png --engine torch' 'solve --engine=torch a.png'; do
+  rm -f "$work/project/build/release/.built-tensor"
+  echo light >"$work/project/build/release/.packages"
+  : >"$log"
+  launch $words >/dev/null 2>"$work/err" || fail "$words: exit $?"
+  grep -q 'installing.*libtorch-dev' "$work/err" || fail "$words: does not say that it installs LibTorch"
+  expect_log 'apt-get install.* libtorch-dev' "$words"
+  expect_log 'cmake --preset release' "$words"
+  expect_log 'cmake --build .*--target as2-programs ' "$words"
+done
+: >"$log"
+launch train sudoku >/dev/null
+launch solve a.png >/dev/null
 [ ! -s "$log" ] || fail "something was done though nothing changed: $(cat "$log")"
 
 # A changed or added source builds again, without configuring.
@@ -160,13 +178,14 @@ expect_log 'sudo env DEBIAN_FRONTEND=noninteractive apt-get install' "not root"
 new_project "$1"
 rm "$work/bin/sudo"
 if launch a >/dev/null 2>"$work/err"; then fail "went on without sudo"; fi
-grep -q 'no sudo.*libtorch-dev' "$work/err" || fail "without sudo: $(cat "$work/err")"
+grep -q 'no sudo.*gringo' "$work/err" || fail "without sudo: $(cat "$work/err")"
 
 # On another distribution it only prints the list; a build folder configured by hand is used.
 new_project "$1"
 rm "$work/bin/apt-get"
 if launch a >/dev/null 2>"$work/err"; then fail "went on without apt"; fi
-grep -q libtorch-dev "$work/err" || fail "another distribution: no list"
+grep -q gringo "$work/err" || fail "another distribution: no list"
+! grep -q libtorch "$work/err" || fail "another distribution: more than the verb needs"
 [ ! -s "$log" ] || fail "another distribution: $(cat "$log")"
 mkdir -p "$work/project/build/release"
 touch "$work/project/build/release/build.ninja"

@@ -26,13 +26,15 @@ below() {
     sudoku) echo formats datasets ;;
     vision) echo formats datasets sudoku ;;
     infer) echo asp compile decode formats ;;
+    boards) echo compile formats sudoku vision infer ;;
+    native) echo compile decode formats infer tp ;;
     nn) echo compile formats tp infer ;;
     infer/tensor) echo compile decode tp nn infer ;;
     task) echo compile decode formats datasets sudoku infer nn infer/tensor ;;
     train) echo asp compile tp decode prob prob_tensor formats datasets sudoku infer nn infer/tensor task ;;
     eval) echo asp compile tp decode prob prob_tensor verify formats datasets sudoku vision infer nn infer/tensor task ;;
-    bench) echo asp compile tp decode prob prob_tensor verify formats datasets sudoku vision infer nn infer/tensor task train eval ;;
-    cli) echo asp compile tp decode prob prob_tensor verify formats datasets sudoku vision infer nn infer/tensor task train eval bench ;;
+    bench) echo asp compile tp decode prob prob_tensor verify formats datasets sudoku vision infer boards native nn infer/tensor task train eval ;;
+    cli) echo asp compile tp decode prob prob_tensor verify formats datasets sudoku vision infer boards native nn infer/tensor task train eval bench ;;
     *)
       echo "src/$1 has no place among the layers: give it one here and in ARCHITECTURE.md" >&2
       exit 1 ;;
@@ -47,6 +49,7 @@ layer_of_header() {
     verifier) echo verify ;;
     soft_tp) echo tp ;;
     solver) echo infer ;;
+    # as2/open_solver.h declares what native and boards define.
   esac
 }
 
@@ -76,7 +79,7 @@ for folder in "$source"/src/*/ "$source"/src/infer/tensor/; do
     esac
   done
   case $layer in
-    asp | compile | decode | prob | verify | formats | datasets | sudoku | vision | infer)
+    asp | compile | decode | prob | verify | formats | datasets | sudoku | vision | infer | boards | native)
       torch=$(echo "$symbols" | grep -E '(^|[^a-zA-Z_:])(c10|at|torch|caffe2)::' || true)
       [ -z "$torch" ] || fail "libas2_$layer.a needs LibTorch: $torch" ;;
   esac

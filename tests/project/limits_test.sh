@@ -48,11 +48,11 @@ full "$as2" decode p.lp --beliefs b.json --json
 full "$as2" verify p.lp --assignment answer.json
 full "$as2" verify p.lp --assignment answer.json --json
 full "$as2" data sudoku --count 2 --box 2 --clues 6
+full "$as2" solve "$picture"
+full "$as2" solve "$picture" --json
 if [ -x "$tensors" ]; then
   full "$as2" tp p.lp --beliefs b.json
   full "$as2" tp p.lp --beliefs b.json --json
-  full "$as2" solve "$picture"
-  full "$as2" solve "$picture" --json
   # shellcheck disable=SC2086 # $small is a list of words
   full "$as2" train $small --out run --json
 fi
@@ -60,7 +60,7 @@ fi
 # --- A full disk: files. /dev/full itself must not be replaced.
 promised 4 "$as2" check p.lp --save /dev/full >/dev/null
 promised 4 "$as2" data sudoku --count 2 --box 2 --clues 6 --out /dev/full
-[ ! -x "$tensors" ] || promised 4 "$as2" solve "$picture" --out /dev/full >/dev/null
+promised 4 "$as2" solve "$picture" --out /dev/full >/dev/null
 [ -c /dev/full ] || fail "/dev/full was replaced"
 
 # --- Pipes and devices are written to, not replaced; a link stays a link.
@@ -89,12 +89,10 @@ ln -s copy.lp also.lp
 promised 1 "$as2" check copy.lp --save copy.lp >/dev/null
 promised 1 "$as2" check copy.lp --save also.lp >/dev/null
 cmp p.lp copy.lp || fail "check --save replaced its input"
-if [ -x "$tensors" ]; then
-  cp "$picture" board.png
-  promised 1 "$as2" solve board.png --out board.png >/dev/null
-  promised 1 "$as2" solve board.png --out . >/dev/null
-  cmp "$picture" board.png || fail "solve --out replaced its input"
-fi
+cp "$picture" board.png
+promised 1 "$as2" solve board.png --out board.png >/dev/null
+promised 1 "$as2" solve board.png --out . >/dev/null
+cmp "$picture" board.png || fail "solve --out replaced its input"
 
 # --- Little memory: from too little to start up to enough, every verb ends with 0 or 4. A sanitizer needs
 # terabytes of addresses, so there is nothing to see under one.
@@ -119,13 +117,14 @@ if ! grep -q 'AS2_SANITIZE:BOOL=ON' "$2/CMakeCache.txt"; then
     little $kib "$as2" check large.lp --save saved.as2c
     little $kib "$as2" decode large.lp --beliefs b.json --json
     little $kib "$as2" verify p.lp --assignment answer.json
+    little $kib "$as2" solve "$picture"
     little $kib "$as2" data sudoku --count 20000 --box 2 --clues 6-10
   done
   if [ -x "$tensors" ]; then
     # With less memory than LibTorch needs to load, nothing is tried: loading might never end.
     for kib in 100000 600000 4000000; do
       little $kib "$as2" tp p.lp --beliefs b.json
-      little $kib "$as2" solve "$picture"
+      little $kib "$as2" solve "$picture" --engine torch
       # shellcheck disable=SC2086
       little $kib "$as2" train $small --out "little-$kib"
     done

@@ -1,11 +1,11 @@
-#include "eval/boards.h"
+#include "boards/boards.h"
 
-#include "infer/tensor/open.h"
+#include "as2/open_solver.h"
+#include "formats/image.h"
 
-namespace as2::eval {
+namespace as2::boards {
 
-BoardSolver open_board_solver(const std::filesystem::path& weights, int box, bool with_guide,
-                              const infer::SolverOptions& options) {
+BoardSolver open_board_solver(const std::filesystem::path& weights, int box, const OpenSolver& open) {
   const infer::Card card = infer::read_card(weights);
   const auto cells = static_cast<std::size_t>(box * box * box * box);
   infer::ProgramSource source = card.program;
@@ -20,7 +20,7 @@ BoardSolver open_board_solver(const std::filesystem::path& weights, int box, boo
                          " positions, the board " + std::to_string(cells) + " cells",
                      {"give --model a model of boards, as `as2 train sudoku` writes it"});
   }
-  return {source, infer::open_solver(card, program, with_guide, options)};
+  return {source, open(card, program)};
 }
 
 infer::Scene scene_of(const vision::BoardReading& board) {
@@ -38,6 +38,10 @@ std::vector<infer::Scene> scenes_of(const std::vector<vision::BoardReading>& boa
   return scenes;
 }
 
+infer::Scene read_scene(const std::filesystem::path& picture, int box) {
+  return scene_of(vision::read_board(formats::read_image(picture.string()), picture.string(), box));
+}
+
 sudoku::Grid digits_of(const infer::Solver& solver, const infer::Answer& answer) {
   sudoku::Grid grid;
   for (std::size_t i = 0; i < solver.program().positions.size(); ++i) {
@@ -48,4 +52,4 @@ sudoku::Grid digits_of(const infer::Solver& solver, const infer::Answer& answer)
   return grid;
 }
 
-}  // namespace as2::eval
+}  // namespace as2::boards

@@ -2,13 +2,19 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <memory>
 
 #include "as2/solver.h"
-#include "infer/program.h"
+#include "infer/card.h"
 #include "sudoku/board.h"
 #include "vision/board_image.h"
 
-namespace as2::eval {
+namespace as2::boards {
+
+// Opens the solver of a card for a program, with LibTorch or without: infer/tensor/open.h, native/networks.h.
+using OpenSolver =
+    std::function<infer::Solver(const infer::Card&, std::shared_ptr<const compile::ConstraintProgram>)>;
 
 struct BoardSolver {
   infer::ProgramSource source;
@@ -16,8 +22,7 @@ struct BoardSolver {
 };
 
 // The solver of these weights, for boards of box × box boxes; InputError where they do not fit.
-BoardSolver open_board_solver(const std::filesystem::path& weights, int box, bool with_guide = true,
-                              const infer::SolverOptions& options = {});
+BoardSolver open_board_solver(const std::filesystem::path& weights, int box, const OpenSolver& open);
 
 // A picture for every cell with ink; cells stand in reading order, as the program's positions do.
 infer::Scene scene_of(const vision::BoardReading& board);
@@ -26,4 +31,4 @@ std::vector<infer::Scene> scenes_of(const std::vector<vision::BoardReading>& boa
 // The digits of the answer in reading order.
 sudoku::Grid digits_of(const infer::Solver& solver, const infer::Answer& answer);
 
-}  // namespace as2::eval
+}  // namespace as2::boards

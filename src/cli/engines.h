@@ -1,0 +1,36 @@
+// What runs the networks: our own kernels, which every program has, or LibTorch, which as2-tensor has.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "boards/boards.h"
+#include "cli/run.h"
+
+namespace as2::cli {
+
+struct EngineOptions {
+  std::string name = "native";
+  int threads = 0;              // 0: one per core
+  infer::SolverOptions solver;  // but for its threads, which are these
+  int megabytes = 0;            // that networks may take beyond their weights; 0: as many as they like to
+};
+
+struct Engine {
+  const char* name;
+  infer::Solver (*open)(const EngineOptions& options, const infer::Card& card,
+                        std::shared_ptr<const compile::ConstraintProgram> program, bool with_guide);
+};
+extern const Engine kNativeEngine;
+extern const Engine kTorchEngine;  // in as2_cli_tensor
+
+// Declares --engine, --threads and --memory.
+void declare_engine(CLI::App& command, EngineOptions& options);
+// The one that is asked for; null where this program does not have it, and as2-tensor does.
+const Engine* find_engine(const std::vector<Engine>& engines, const EngineOptions& options);
+boards::OpenSolver opener(const Engine& engine, const EngineOptions& options, bool with_guide = true);
+
+// as2 solve on these engines; any other is left to as2-tensor.
+Action declare_solve_on(CLI::App& command, const std::vector<Engine>& engines);
+
+}  // namespace as2::cli

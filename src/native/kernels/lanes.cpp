@@ -1,0 +1,453 @@
+// The kernels on vectors of AS2_LANES numbers, in the compilers' vector extension: compiled once per
+// instruction set (AS2_ISA names the namespace), and for WebAssembly's SIMD as it is. Includes nothing that
+// has inline code shared with other files, because the linker would keep only one copy of it.
+//
+// The product holds AS2_ROWS × 2 vectors of the result in registers while it walks the depth, so that each
+// number of `b` that is read serves AS2_ROWS rows and each of `a` two vectors. On two lines of a Xeon this
+// reaches the processor's peak without packing `a`; what oneDNN and XNNPACK reach on the same sizes stands in
+// docs/PERFORMANCE.md.
+#include "native/kernels/kernels.h"
+
+namespace as2::native::kernels::AS2_ISA {
+namespace {
+
+constexpr int kLanes = AS2_LANES;
+constexpr int kRows = AS2_ROWS;
+constexpr int kPanel = 2 * kLanes;
+constexpr std::int64_t kRowsAtOnce = 8 * kRows;  // share a panel while it is in the nearest cache
+
+typedef float Lanes __attribute__((vector_size(kLanes * sizeof(float)), may_alias));
+typedef float LooseLanes __attribute__((vector_size(kLanes * sizeof(float)), aligned(4), may_alias));
+typedef std::int32_t Whole __attribute__((vector_size(kLanes * sizeof(float)), may_alias));
+
+inline Lanes load(const float* from) {
+  return *reinterpret_cast<const LooseLanes*>(from);
+}
+inline void store(float* to, const Lanes& x) {
+  *reinterpret_cast<LooseLanes*>(to) = x;
+}
+inline Lanes all(float x) {
+  return x - Lanes{};
+}
+inline Lanes larger(const Lanes& a, const Lanes& b) {
+  return a > b ? a : b;
+}
+inline Lanes smaller(const Lanes& a, const Lanes& b) {
+  return a < b ? a : b;
+}
+inline float sum_of(const Lanes& x) {
+  float sum = 0;
+  for (int k = 0; k < kLanes; ++k) sum += x[k];
+  return sum;
+}
+
+// The first `count` numbers, `rest` in the other lanes.
+inline Lanes load_some(const float* from, std::int64_t count, float rest) {
+  Lanes x = all(rest);
+  for (std::int64_t k = 0; k < count; ++k) x[k] = from[k];
+  return x;
+}
+inline void store_some(float* to, const Lanes& x, std::int64_t count) {
+  for (std::int64_t k = 0; k < count; ++k) to[k] = x[k];
+}
+
+// One block of the result: R rows, two vectors of columns of which the first `columns` numbers are stored.
+template <int R>
+void block(const Product& p, const float* a, const float* b, std::int64_t columns, const float* bias,
+           float* c) {
+  Lanes sums[R][2];
+  for (int r = 0; r < R; ++r) sums[r][0] = sums[r][1] = Lanes{};
+  for (std::int64_t t = 0; t < p.taps; ++t) {
+    const float* from = a + (p.tap ? p.tap[t] : 0);
+    for (std::int64_t k = 0; k < p.depth; ++k) {
+      const Lanes left = load(b), right = load(b + kLanes);
+      b += kPanel;
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r) {
+        const Lanes x = all(from[r * p.a_row + k]);
+        sums[r][0] += x * left;
+        sums[r][1] += x * right;
+      }
+    }
+  }
+  if (columns < kPanel) {
+    for (int r = 0; r < R; ++r) {
+      const float* sum = reinterpret_cast<const float*>(sums[r]);
+      for (std::int64_t n = 0; n < columns; ++n) {
+        float& to = c[r * p.c_row + n];
+        to = sum[n] + (bias ? bias[n] : 0.f) + (p.add ? to : 0.f);
+      }
+    }
+    return;
+  }
+  const Lanes bias_left = bias ? load(bias) : Lanes{}, bias_right = bias ? load(bias + kLanes) : Lanes{};
+  for (int r = 0; r < R; ++r) {
+    float* to = c + r * p.c_row;
+    Lanes left = sums[r][0] + bias_left, right = sums[r][1] + bias_right;
+    if (p.add) {
+      left += load(to);
+      right += load(to + kLanes);
+    }
+    store(to, left);
+    store(to + kLanes, right);
+  }
+}
+
+// The last rows, fewer than a full block.
+template <int R>
+void last_block(std::int64_t rows, const Product& p, const float* a, const float* b, std::int64_t columns,
+                const float* bias, float* c) {
+  if (rows == R) {
+    block<R>(p, a, b, columns, bias, c);
+  } else if constexpr (R > 1) {
+    last_block<R - 1>(rows, p, a, b, columns, bias, c);
+  }
+}
+
+void product(const Product& p) {
+  const std::int64_t panel_size = p.taps * p.depth * kPanel;
+  const std::int64_t lines_at_once = p.rows < kRowsAtOnce ? kRowsAtOnce / (p.rows > 0 ? p.rows : 1) : 1;
+  for (std::int64_t first_line = 0; first_line < p.lines; first_line += lines_at_once) {
+    const std::int64_t after = first_line + lines_at_once, last_line = after < p.lines ? after : p.lines;
+    for (std::int64_t first = 0; first < p.rows; first += kRowsAtOnce) {
+      const std::int64_t last = first + kRowsAtOnce < p.rows ? first + kRowsAtOnce : p.rows;
+      for (std::int64_t n = 0; n < p.columns; n += kPanel) {
+        const float* b = p.b + n / kPanel * panel_size;
+        const float* bias = p.bias ? p.bias + n : nullptr;
+        for (std::int64_t line = first_line; line < last_line; ++line) {
+          const float* a = p.a + line * p.a_line;
+          float* c = p.c + line * p.c_line + n;
+          std::int64_t row = first;
+          for (; row + kRows <= last; row += kRows)
+            block<kRows>(p, a + row * p.a_row, b, p.columns - n, bias, c + row * p.c_row);
+          if (row < last)
+            last_block<kRows - 1>(last - row, p, a + row * p.a_row, b, p.columns - n, bias,
+                                  c + row * p.c_row);
+        }
+      }
+    }
+  }
+}
+
+// erf(x) as a quotient of polynomials in x², right to float32's rounding; past ±4 it is ±1.
+inline Lanes error_function(const Lanes& given) {
+  const Lanes x = smaller(larger(given, all(-4.f)), all(4.f)), s = x * x;
+  Lanes over = s * -2.72614225801306e-10f + 2.77068142495902e-08f;
+  over = over * s - 2.10102402082508e-06f;
+  over = over * s - 5.69250639462346e-05f;
+  over = over * s - 7.34990630326855e-04f;
+  over = over * s - 2.95459980854025e-03f;
+  over = over * s - 1.60960333262415e-02f;
+  Lanes under = s * -1.45660718464996e-05f - 2.13374055278905e-04f;
+  under = under * s - 1.68282697438203e-03f;
+  under = under * s - 7.37332916720468e-03f;
+  under = under * s - 1.42647390514189e-02f;
+  return x * over / under;
+}
+
+inline Lanes gelu(const Lanes& x) {
+  return x * 0.5f * (1.f + error_function(x * 0.70710678118654752f));
+}
+
+void add_gelu(std::int64_t count, float* x, const float* y) {
+  std::int64_t k = 0;
+  for (; k + kLanes <= count; k += kLanes) store(x + k, gelu(y ? load(x + k) + load(y + k) : load(x + k)));
+  if (k == count) return;
+  Lanes rest = load_some(x + k, count - k, 0);
+  if (y) rest += load_some(y + k, count - k, 0);
+  store_some(x + k, gelu(rest), count - k);
+}
+
+constexpr float kNormEpsilon = 1e-5f;
+
+inline float inverse_root(float x) {
+  return 1.f / __builtin_sqrtf(x);
+}
+
+struct Moments {
+  float mean, inverse_deviation;
+};
+
+// In two walks: the square of a difference keeps the digits that a difference of squares loses.
+Moments moments_of(const float* x, std::int64_t count) {
+  Lanes sums{};
+  float rest = 0;
+  std::int64_t k = 0;
+  for (; k + kLanes <= count; k += kLanes) sums += load(x + k);
+  for (std::int64_t j = k; j < count; ++j) rest += x[j];
+  const float mean = (sum_of(sums) + rest) / static_cast<float>(count);
+  Lanes squares{};
+  rest = 0;
+  for (std::int64_t j = 0; j < k; j += kLanes) {
+    const Lanes off = load(x + j) - mean;
+    squares += off * off;
+  }
+  for (std::int64_t j = k; j < count; ++j) rest += (x[j] - mean) * (x[j] - mean);
+  return {mean, inverse_root((sum_of(squares) + rest) / static_cast<float>(count) + kNormEpsilon)};
+}
+
+void add_norm(std::int64_t rows, std::int64_t channels, const float* x, const float* y, const float* weight,
+              const float* bias, float* sum, float* normed) {
+  for (std::int64_t row = 0; row < rows; ++row, x += channels, normed += channels) {
+    const float* from = x;
+    if (y) {
+      float* to = sum ? sum : normed;
+      std::int64_t k = 0;
+      for (; k + kLanes <= channels; k += kLanes) store(to + k, load(x + k) + load(y + k));
+      for (; k < channels; ++k) to[k] = x[k] + y[k];
+      from = to;
+      y += channels;
+    }
+    const Moments moments = moments_of(from, channels);
+    std::int64_t k = 0;
+    for (; k + kLanes <= channels; k += kLanes) {
+      const Lanes unit = (load(from + k) - moments.mean) * moments.inverse_deviation;
+      store(normed + k, unit * load(weight + k) + load(bias + k));
+    }
+    for (; k < channels; ++k)
+      normed[k] = (from[k] - moments.mean) * moments.inverse_deviation * weight[k] + bias[k];
+    if (sum) sum += channels;
+  }
+}
+
+void picture_norm_gelu(std::int64_t pixels, std::int64_t channels, const float* weight, const float* bias,
+                       float* x) {
+  const Moments moments = moments_of(x, pixels * channels);
+  const auto normed = [&](const Lanes& value, const Lanes& scale, const Lanes& shift) {
+    return gelu((value - moments.mean) * (moments.inverse_deviation * scale) + shift);
+  };
+  for (std::int64_t pixel = 0; pixel < pixels; ++pixel, x += channels) {
+    std::int64_t c = 0;
+    for (; c + kLanes <= channels; c += kLanes)
+      store(x + c, normed(load(x + c), load(weight + c), load(bias + c)));
+    if (c == channels) continue;
+    const std::int64_t rest = channels - c;
+    store_some(
+        x + c,
+        normed(load_some(x + c, rest, 0), load_some(weight + c, rest, 0), load_some(bias + c, rest, 0)),
+        rest);
+  }
+}
+
+// Bᵀ d B of the 4 × 4 numbers d.
+template <class T>
+inline void to_points(T d[4][4]) {
+  for (int k = 0; k < 4; ++k) {
+    const T a = d[0][k] - d[2][k], b = d[1][k] + d[2][k], c = d[2][k] - d[1][k], e = d[1][k] - d[3][k];
+    d[0][k] = a, d[1][k] = b, d[2][k] = c, d[3][k] = e;
+  }
+  for (int k = 0; k < 4; ++k) {
+    T* row = d[k];
+    const T a = row[0] - row[2], b = row[1] + row[2], c = row[2] - row[1], e = row[1] - row[3];
+    row[0] = a, row[1] = b, row[2] = c, row[3] = e;
+  }
+}
+
+// Aᵀ m A of the 4 × 4 numbers m, in its first 2 × 2.
+template <class T>
+inline void from_points(T m[4][4]) {
+  for (int k = 0; k < 4; ++k) {
+    const T a = m[0][k] + m[1][k] + m[2][k], b = m[1][k] - m[2][k] - m[3][k];
+    m[0][k] = a, m[1][k] = b;
+  }
+  for (int k = 0; k < 2; ++k) {
+    T* row = m[k];
+    const T a = row[0] + row[1] + row[2], b = row[1] - row[2] - row[3];
+    row[0] = a, row[1] = b;
+  }
+}
+
+void tiles_to_points(std::int64_t rows, std::int64_t tiles, std::int64_t channels, std::int64_t line,
+                     const float* picture, float* points) {
+  const std::int64_t point = rows * tiles * channels;
+  for (std::int64_t y = 0; y < rows; ++y) {
+    for (std::int64_t x = 0; x < tiles; ++x, points += channels) {
+      const float* from = picture + 2 * y * line + 2 * x * channels;
+      std::int64_t c = 0;
+      for (; c + kLanes <= channels; c += kLanes) {
+        Lanes d[4][4];
+        for (int i = 0; i < 4; ++i) {
+          for (int j = 0; j < 4; ++j) d[i][j] = load(from + i * line + j * channels + c);
+        }
+        to_points(d);
+        for (int i = 0; i < 4; ++i) {
+          for (int j = 0; j < 4; ++j) store(points + (4 * i + j) * point + c, d[i][j]);
+        }
+      }
+      for (; c < channels; ++c) {
+        float d[4][4];
+        for (int i = 0; i < 4; ++i) {
+          for (int j = 0; j < 4; ++j) d[i][j] = from[i * line + j * channels + c];
+        }
+        to_points(d);
+        for (int i = 0; i < 4; ++i) {
+          for (int j = 0; j < 4; ++j) points[(4 * i + j) * point + c] = d[i][j];
+        }
+      }
+    }
+  }
+}
+
+void points_to_tiles(std::int64_t rows, std::int64_t tiles, std::int64_t channels, std::int64_t lines,
+                     std::int64_t side, bool largest, const float* points, float* picture) {
+  const std::int64_t point = rows * tiles * channels;
+  for (std::int64_t y = 0; y < rows; ++y) {
+    for (std::int64_t x = 0; x < tiles; ++x, points += channels) {
+      const std::int64_t down = largest || lines - 2 * y < 2 ? 1 : 2,
+                         across = largest || side - 2 * x < 2 ? 1 : 2;
+      float* to = picture + (largest ? y * tiles + x : 2 * (y * side + x)) * channels;
+      std::int64_t c = 0;
+      for (; c + kLanes <= channels; c += kLanes) {
+        Lanes m[4][4];
+        for (int i = 0; i < 4; ++i) {
+          for (int j = 0; j < 4; ++j) m[i][j] = load(points + (4 * i + j) * point + c);
+        }
+        from_points(m);
+        if (largest) m[0][0] = larger(larger(m[0][0], m[0][1]), larger(m[1][0], m[1][1]));
+        for (std::int64_t i = 0; i < down; ++i) {
+          for (std::int64_t j = 0; j < across; ++j) store(to + (i * side + j) * channels + c, m[i][j]);
+        }
+      }
+      for (; c < channels; ++c) {
+        float m[4][4];
+        for (int i = 0; i < 4; ++i) {
+          for (int j = 0; j < 4; ++j) m[i][j] = points[(4 * i + j) * point + c];
+        }
+        from_points(m);
+        if (largest) {
+          const float above = m[0][0] > m[0][1] ? m[0][0] : m[0][1];
+          const float below = m[1][0] > m[1][1] ? m[1][0] : m[1][1];
+          m[0][0] = above > below ? above : below;
+        }
+        for (std::int64_t i = 0; i < down; ++i) {
+          for (std::int64_t j = 0; j < across; ++j) to[(i * side + j) * channels + c] = m[i][j];
+        }
+      }
+    }
+  }
+}
+
+void pool_pixels(std::int64_t side, std::int64_t channels, const float* x, float* pooled) {
+  const std::int64_t half = side / 2, line = side * channels;
+  for (std::int64_t row = 0; row < half; ++row) {
+    for (std::int64_t column = 0; column < half; ++column, pooled += channels) {
+      const float* from = x + (2 * row * side + 2 * column) * channels;
+      std::int64_t c = 0;
+      for (; c + kLanes <= channels; c += kLanes) {
+        const float* at = from + c;
+        store(pooled + c, larger(larger(load(at), load(at + channels)),
+                                 larger(load(at + line), load(at + line + channels))));
+      }
+      for (; c < channels; ++c) {
+        const float upper = from[c] > from[c + channels] ? from[c] : from[c + channels];
+        const float* below = from + line;
+        const float lower = below[c] > below[c + channels] ? below[c] : below[c + channels];
+        pooled[c] = upper > lower ? upper : lower;
+      }
+    }
+  }
+}
+
+void pool_rows(std::int64_t count, const std::int32_t* rows, float share, std::int64_t channels,
+               const float* x, float* mean, float* maximum) {
+  std::int64_t c = 0;
+  for (; c + kLanes <= channels; c += kLanes) {
+    Lanes sum{}, most{};
+    for (std::int64_t j = 0; j < count; ++j) {
+      const Lanes value = load(x + rows[j] * channels + c);
+      sum += value;
+      most = j == 0 ? value : larger(most, value);
+    }
+    store(mean + c, sum * share);
+    store(maximum + c, most);
+  }
+  for (; c < channels; ++c) {
+    float sum = 0, most = 0;
+    for (std::int64_t j = 0; j < count; ++j) {
+      const float value = x[rows[j] * channels + c];
+      sum += value;
+      most = j == 0 || value > most ? value : most;
+    }
+    mean[c] = sum * share;
+    maximum[c] = most;
+  }
+}
+
+void add_scaled(std::int64_t count, float scale, const float* x, float* y) {
+  std::int64_t k = 0;
+  for (; k + kLanes <= count; k += kLanes) store(y + k, load(y + k) + scale * load(x + k));
+  for (; k < count; ++k) y[k] += scale * x[k];
+}
+
+// e^x = 2^n · e^r with |r| ≤ ln 2 / 2: a polynomial for e^r, and n goes into the exponent's bits.
+inline Lanes exponential(const Lanes& given) {
+  constexpr float kShift = 12582912.f;  // 1.5 · 2²³: adding it rounds to a whole number
+  const Lanes x = smaller(larger(given, all(-87.f)), all(88.f));
+  const Lanes n = (x * 1.44269504088896341f + kShift) - kShift;
+  const Lanes r = x - n * 0.693359375f + n * 2.12194440e-4f;
+  Lanes power = r * 1.9875691500e-4f + 1.3981999507e-3f;
+  power = power * r + 8.3334519073e-3f;
+  power = power * r + 4.1665795894e-2f;
+  power = power * r + 1.6666665459e-1f;
+  power = power * r + 5.0000001201e-1f;
+  power = power * r * r + r + 1.f;
+  const Whole exponent = (__builtin_convertvector(n, Whole) + 127) << 23;
+  return power * reinterpret_cast<const Lanes&>(exponent);
+}
+
+void softmax(std::int64_t count, float* x) {
+  float most = x[0];
+  for (std::int64_t k = 1; k < count; ++k) most = x[k] > most ? x[k] : most;
+  Lanes sums{};
+  std::int64_t k = 0;
+  for (; k + kLanes <= count; k += kLanes) {
+    const Lanes power = exponential(load(x + k) - most);
+    sums += power;
+    store(x + k, power);
+  }
+  float sum = sum_of(sums);
+  if (k < count) {
+    store_some(x + k, exponential(load_some(x + k, count - k, most) - most), count - k);
+    for (std::int64_t j = k; j < count; ++j) sum += x[j];
+  }
+  const float scale = 1.f / sum;
+  for (k = 0; k + kLanes <= count; k += kLanes) store(x + k, load(x + k) * scale);
+  for (; k < count; ++k) x[k] *= scale;
+}
+
+// log x = e · ln 2 + log m with m between √½ and √2, for positive normal numbers.
+inline Lanes log_of(const Lanes& x) {
+  Whole bits = reinterpret_cast<const Whole&>(x);
+  Whole exponent = (bits >> 23) - 126;
+  bits = (bits & 0x7fffff) | 0x3f000000;  // between ½ and 1
+  const Lanes m = reinterpret_cast<const Lanes&>(bits);
+  const Whole low = m < 0.70710678118654752f;
+  exponent += low;  // true is −1
+  const Lanes r = (low ? m + m : m) - 1.f, e = __builtin_convertvector(exponent, Lanes), s = r * r;
+  Lanes y = r * 7.0376836292e-2f - 1.1514610310e-1f;
+  y = y * r + 1.1676998740e-1f;
+  y = y * r - 1.2420140846e-1f;
+  y = y * r + 1.4249322787e-1f;
+  y = y * r - 1.6668057665e-1f;
+  y = y * r + 2.0000714765e-1f;
+  y = y * r - 2.4999993993e-1f;
+  y = y * r + 3.3333331174e-1f;
+  y = y * r * s - e * 2.12194440e-4f - s * 0.5f;
+  return r + y + e * 0.693359375f;
+}
+
+void logarithm(std::int64_t count, const float* x, float offset, float floor, float* y) {
+  std::int64_t k = 0;
+  for (; k + kLanes <= count; k += kLanes) store(y + k, log_of(larger(load(x + k) + offset, all(floor))));
+  if (k < count)
+    store_some(y + k, log_of(larger(load_some(x + k, count - k, 1) + offset, all(floor))), count - k);
+}
+
+}  // namespace
+
+extern const Version kVersion;
+const Version kVersion = {AS2_ISA_NAME,      kPanel,          product,         add_gelu,    add_norm,
+                          picture_norm_gelu, tiles_to_points, points_to_tiles, pool_pixels, pool_rows,
+                          add_scaled,        softmax,         logarithm};
+
+}  // namespace as2::native::kernels::AS2_ISA

@@ -1,0 +1,21 @@
+// How a bound on memory becomes a number of workers and of items each takes at once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace as2::native {
+
+struct Share {
+  int workers = 1;
+  std::int64_t at_once = 1;
+};
+
+// Workers take `each_worker` bytes and `each_item` more per item at once. As many workers as there are
+// threads and items, then as many items at once as fit, `most_at_once` at most, and few enough that every
+// worker gets some. InputError where `memory` bytes do not hold one worker with one item; `what` names the
+// items there.
+Share share_memory(std::size_t memory, std::size_t each_worker, std::size_t each_item, int threads,
+                   std::int64_t items, std::int64_t most_at_once, const char* what);
+
+}  // namespace as2::native

@@ -1,0 +1,54 @@
+// Perception: one 28×28 picture in, the concept bottleneck's logits out (the paper's three-block CNN).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "infer/network_options.h"
+#include "native/layers.h"
+#include "native/threads.h"
+
+namespace as2::native {
+
+class PerceptionNet {
+ public:
+  static constexpr std::int64_t kSide = infer::kPictureSide, kPixels = kSide * kSide;
+
+  // Takes the tensors `perception.…`.
+  PerceptionNet(const kernels::Version& version, const infer::PerceptionOptions& options, Weights& weights);
+
+  std::int64_t symbols() const { return head_.outputs; }
+  float temperature() const { return temperature_; }
+
+  // `pictures` [count, 28 · 28], ink 1 on paper 0, to `logits` [count, symbols], before the temperature.
+  // Takes no more than `memory` bytes beyond these; InputError where that is too little for one picture.
+  void run(Threads& threads, std::size_t memory, std::int64_t count, const float* pictures,
+           float* logits) const;
+
+ private:
+  struct Layer {
+    std::int64_t side = 0, inputs = 0, outputs = 0;
+    bool pooled = false;    // the norm sees the largest of 2 × 2 pixels; what is left over is not computed
+    bool by_tiles = false;  // Winograd's algorithm; else one product with nine taps
+    std::vector<float> packed;
+    Norm norm;
+
+    std::int64_t computed() const { return pooled ? side / 2 * 2 : side; }
+    std::int64_t result() const { return pooled ? side / 2 : side; }
+    std::int64_t tiles() const { return (computed() + 1) / 2; }
+    std::int64_t wide() const { return std::max(side, 2 * tiles()) + 2; }  // a line with its border
+    std::int64_t tile_rows() const;                                        // at once
+  };
+  struct Scratch;
+  void see(const float* picture, Scratch& scratch, float* flat) const;
+  void convolve_by_taps(const Layer& layer, Scratch& scratch) const;
+  void convolve_by_tiles(const Layer& layer, Scratch& scratch, float* result) const;
+
+  const kernels::Version* version_;
+  std::vector<Layer> layers_;
+  Linear embed_, head_;
+  float temperature_ = 1;
+};
+
+}  // namespace as2::native
