@@ -1,6 +1,7 @@
 #include "files.h"
 
 #include <fcntl.h>
+#include <ftw.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -158,6 +159,15 @@ void write_file(const fs::path& path, const std::function<void(std::ostream&)>& 
 void write_file(const fs::path& path, const std::string& bytes) {
   write_file(path,
              [&](std::ostream& out) { out.write(bytes.data(), static_cast<std::streamsize>(bytes.size())); });
+}
+
+void remove_tree(const fs::path& path) {
+  const auto remove_one = [](const char* name, const struct stat*, int, struct FTW*) {
+    ::remove(name);
+    return 0;
+  };
+  constexpr int kOpenFolders = 16;
+  nftw(path.c_str(), remove_one, kOpenFolders, FTW_DEPTH | FTW_PHYS);
 }
 
 void refuse_to_overwrite(const std::vector<std::string>& inputs, const std::string& output) {

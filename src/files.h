@@ -20,6 +20,11 @@ std::string read_file(const std::filesystem::path& path);
 void write_file(const std::filesystem::path& path, const std::function<void(std::ostream&)>& write);
 void write_file(const std::filesystem::path& path, const std::string& bytes);
 
+// Removes a file, or a folder with all that is in it; what cannot be removed stays. Use it instead of
+// std::filesystem::remove_all, parts of which the wheels of LibTorch export from another libstdc++: a program
+// that finds those first crashes there.
+void remove_tree(const std::filesystem::path& path);
+
 // Throws InputError if writing `output` would replace one of the input files; `-` stands for a stream.
 void refuse_to_overwrite(const std::vector<std::string>& inputs, const std::string& output);
 

@@ -14,6 +14,7 @@
 #include "bench/bench.h"
 #include "boards/boards.h"
 #include "datasets/mnist.h"
+#include "files.h"
 #include "infer/card.h"
 #include "infer/tensor/open.h"
 #include "native/networks.h"
@@ -153,7 +154,7 @@ Json measure_solve(torch::Device) {
     one.megabytes = std::max(one.megabytes, fresh.megabytes);
   }
   const Process all = solve_in_process(files);
-  fs::remove_all(folder);
+  remove_tree(folder);
 
   const double ratio = theirs.seconds / ours.seconds;
   Json rows = Json::array();

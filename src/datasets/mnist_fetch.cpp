@@ -42,14 +42,11 @@ class WorkFolder {
       const std::string name = it->path().filename().string();
       if (name.compare(0, kPrefix.size(), kPrefix) != 0) continue;
       const pid_t owner = static_cast<pid_t>(std::atoi(name.c_str() + kPrefix.size()));
-      if (owner == getpid() || (kill(owner, 0) != 0 && errno == ESRCH)) fs::remove_all(it->path(), error);
+      if (owner == getpid() || (kill(owner, 0) != 0 && errno == ESRCH)) remove_tree(it->path());
     }
     if (!fs::create_directory(path_, error)) throw_file_error(parent, "cannot be written", error.value());
   }
-  ~WorkFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
+  ~WorkFolder() { remove_tree(path_); }
   const fs::path& path() const { return path_; }
 
  private:

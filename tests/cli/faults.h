@@ -69,7 +69,7 @@ class Faults : public ::testing::Test {
     return faults;
   }
   void fill_out(const Files& files) const {
-    fs::remove_all(folder_ / "out");
+    remove_tree(folder_ / "out");
     fs::create_directories(folder_ / "out");
     for (const auto& [name, bytes] : files) folder_.put("out/" + name, bytes);
   }

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "files.h"
 #include "support/random_program.h"
 #include "support/run_as2.h"
 
@@ -28,7 +29,7 @@ class VerifyVerb : public ::testing::Test {
         "{\"at(1,_)\":\"1\",\"at(2,_)\":\"2\"}\n{\"at(1,_)\":\"1\",\"at(2,_)\":\"9\"}\n"
         "{\"at(1,_)\":\"2\",\"at(2,_)\":\"2\"}\n");
   }
-  void TearDown() override { fs::remove_all(folder_); }
+  void TearDown() override { remove_tree(folder_); }
 
   void put(const std::string& name, const std::string& text) const { std::ofstream(folder_ / name) << text; }
   Finished run(const std::string& arguments) const {

@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "as2/error.h"
+#include "files.h"
 
 namespace as2::formats {
 namespace {
@@ -25,7 +26,7 @@ class Safetensors : public ::testing::Test {
     folder_ = fs::temp_directory_path() / ("as2-safetensors-" + std::to_string(getpid()));
     fs::create_directories(folder_);
   }
-  void TearDown() override { fs::remove_all(folder_); }
+  void TearDown() override { remove_tree(folder_); }
 
   fs::path path() const { return folder_ / "t.safetensors"; }
 

@@ -47,7 +47,7 @@ class ModelFile : public ::testing::Test {
     path_ = folder_ / "model.safetensors";
     torch::manual_seed(1);
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
+  void TearDown() override { remove_tree(folder_); }
 
   std::string message_of_loading(const compile::ConstraintProgram& program) const {
     try {

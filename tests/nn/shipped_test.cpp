@@ -152,7 +152,7 @@ TEST_P(ShippedModel, GivesItInPyTorch) {
     tensors.push_back(pack("evidence", board().evidence));
   }
   testing::expect_twin_agrees(weights(), folder, tensors);
-  std::filesystem::remove_all(folder);
+  remove_tree(folder);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, ShippedModel, ::testing::ValuesIn(kShipped), [](const auto& shipped) {

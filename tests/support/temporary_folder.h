@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "files.h"
+
 namespace as2::test {
 
 class TemporaryFolder {
@@ -18,10 +20,7 @@ class TemporaryFolder {
     if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
     path_ = pattern;
   }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
+  ~TemporaryFolder() { remove_tree(path_); }
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 

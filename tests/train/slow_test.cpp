@@ -7,6 +7,7 @@
 
 #include "datasets/mnist.h"
 #include "eval/evaluate.h"
+#include "files.h"
 #include "train/trainer.h"
 
 namespace as2::train {
@@ -30,7 +31,7 @@ nlohmann::json trained(const std::string& task_name, const std::string& preset,
                        const std::vector<std::string>& overrides, std::int64_t test_examples) {
   at::set_num_threads(2);
   const fs::path folder = fs::temp_directory_path() / ("as2-slow-" + task_name);
-  fs::remove_all(folder);
+  remove_tree(folder);
   Settings settings = layered_settings(task_name, preset, overrides);
   Config config = read_config(settings);
   const Task task(config, {});
@@ -45,7 +46,7 @@ nlohmann::json trained(const std::string& task_name, const std::string& preset,
   nlohmann::json figures = eval::evaluate(*loaded, task, instances, torch::kCPU, {});
   figures["seconds"] = result.seconds;
   std::cout << task_name << ' ' << preset << ": " << figures.dump() << '\n';
-  fs::remove_all(folder);
+  remove_tree(folder);
   return figures;
 }
 

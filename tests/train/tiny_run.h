@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include "files.h"
 #include "train/trainer.h"
 
 namespace as2::train {
@@ -17,7 +18,7 @@ class Folder {
               ("as2-train-" + std::to_string(::getpid()) + "-" + std::to_string(next_++))) {
     fs::create_directories(path_);
   }
-  ~Folder() { fs::remove_all(path_); }
+  ~Folder() { remove_tree(path_); }
   const fs::path& path() const { return path_; }
 
  private:

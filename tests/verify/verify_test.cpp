@@ -11,6 +11,7 @@
 #include <set>
 
 #include "as2/compile.h"
+#include "files.h"
 #include "support/random_program.h"
 #include "verify/clingo.h"
 
@@ -29,7 +30,7 @@ class Verify : public ::testing::Test {
     fs::create_directories(folder_);
     if (!as2::testing::have_clingo()) GTEST_SKIP() << "no clingo";
   }
-  void TearDown() override { fs::remove_all(folder_); }
+  void TearDown() override { remove_tree(folder_); }
 
   std::string file(const std::string& name, const std::string& text) const {
     std::ofstream(folder_ / name) << text;
