@@ -16,6 +16,7 @@
 #include "as2/compile.h"
 #include "asp/statements.h"
 #include "child_process.h"
+#include "files.h"
 
 namespace as2::asp {
 namespace {
