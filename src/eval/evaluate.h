@@ -25,7 +25,7 @@ struct EvaluateOptions {
   std::function<void(const std::string&)> report;
 };
 
-// Answers to a list of examples: one symbol per position, or nothing where a method found none.
+// Answers to a list of examples: one symbol per position, or nothing where a method found no answer.
 struct Answers {
   std::vector<compile::Assignment> assignments;
 };

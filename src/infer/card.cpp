@@ -283,7 +283,9 @@ fs::path default_model(const std::string& task) {
   std::error_code none;
   if (fs::exists(data_dir() / best, none)) return data_dir() / best;
   const std::vector<fs::path> others = shipped_models(task);
-  return others.empty() ? shipped_file(best) : others.front();
+  if (!others.empty()) return others.front();
+  throw InputError("no model ships for the task '" + task + "' (in " + (data_dir() / "models").string() + ")",
+                   {"give --model a file that `as2 train` wrote"});
 }
 
 std::vector<fs::path> shipped_models(const std::string& task) {

@@ -43,7 +43,7 @@ struct TransformerOptions {
   std::int64_t d_ff = 1024;
   double dropout = 0.1;  // after attention and after the feed-forward layer
   Placement placement = Placement::kMembership;
-  bool pooled = false;  // the guard of the program's sums is no token: a head on the mean token decides it
+  bool pooled = false;  // the sums' guard position is no token: a head on the mean token decides it
   bool clamp = true;    // evaluation: evidence enters as the one-hot of its argmax
   bool restore = true;  // evaluation: logits at evidence positions are the logarithm of what came in
 };

@@ -7,7 +7,7 @@
 namespace as2::infer {
 namespace {
 
-// Instances through the networks at once: more, and the tensors of every step are new pages from the system.
+// Instances per batch; with more, every step's tensors would be large enough to be mapped anew by the system.
 constexpr std::size_t kAtOnce = 16;
 
 class Stopwatch {

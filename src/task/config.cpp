@@ -42,7 +42,7 @@ void add_preset(Settings& settings, const std::string& preset, const fs::path& f
   Settings own;
   own.add_file(path.string());
   const std::string base = own.text("base", "");
-  if (depth > 8) throw InputError(own.location("base"), "presets stand on one another in a circle");
+  if (depth > 8) throw InputError(own.location("base"), "the presets' bases form a circle");
   if (!base.empty()) add_preset(settings, base, folder, depth + 1);
   settings.add_file(path.string());
 }

@@ -85,7 +85,7 @@ Instances generated_tuples(const Task& task, Part part, std::int64_t count) {
   std::size_t next = order.size();
   for (auto& tuple : pictures) {
     for (std::size_t n = 0; n < task.pictures().positions.size(); ++n) {
-      if (next == order.size()) {  // each picture once before any comes again
+      if (next == order.size()) {  // every picture is used once before any is used again
         random.shuffle(order.begin(), static_cast<std::uint32_t>(order.size()));
         next = 0;
       }

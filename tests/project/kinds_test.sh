@@ -27,7 +27,7 @@ cat >"$copy/walkers" <<'END'
 1 0 tp/cuda_slots.cpp
 0 3 tp/circuit_builder.cpp
 END
-# These only ask for one certain kind, and are right about any other by saying "no".
+# These files only ask whether something is of one particular kind; for any new kind "no" is right.
 askers='compile/dump.cpp decode/problem.cpp infer/card.cpp native/transformer.cpp nn/transformer.cpp prob/compiler.cpp prob/observation.cpp'
 
 # The lists are complete: every file that looks into the variants is in one of them.
