@@ -41,6 +41,9 @@ int hand_to_tensor_program(char** argv) {
   // On a busy machine, threads that spin while they wait take cores from threads that have work: a run took
   // five times as much processor time.
   setenv("OMP_WAIT_POLICY", "PASSIVE", /*overwrite=*/0);
+  // oneDNN 2 takes AMX for granted where the processor has it; where the system does not allow it (some
+  // virtual machines), a bfloat16 product ends in an illegal instruction.
+  setenv("DNNL_MAX_CPU_ISA", "AVX512_CORE_BF16", /*overwrite=*/0);
   // Tensors come and go a thousand times a second: memory that is returned to the system each time has to be
   // mapped and cleared again, which took a third of an evaluation's time.
   for (const char* threshold : {"MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"})
