@@ -63,8 +63,8 @@ DataConfig read_data(Settings& s, Purpose purpose) {
   if (used("max_clues")) data.max_clues = s.integer("data.max_clues", data.max_clues, data.min_clues, 256);
   data.validation = s.integer("data.validation", 1000, 1, 1000000);
   if (purpose == Purpose::kEvaluation) {
-    for (const char* setting : {"data.train", "data.symmetries", "data.path_share", "data.path_hints",
-                                "data.path_validation"})
+    for (const char* setting :
+         {"data.train", "data.symmetries", "data.path_share", "data.path_hints", "data.path_validation"})
       s.without_effect(setting, "it is for training");
     return data;
   }

@@ -153,7 +153,8 @@ void Trainer::begin_carry() {
   torch::NoGradGuard no_grad;
   current_.copy_from(batches_->batch(0, 0));  // the shapes; its rows are all replaced
   const compat::AutocastScope autocast(device_.type(), low_precision());
-  const nn::ReasonerInput input{infer::label_beliefs(current_.labels, current_.evidence, mask_), current_.evidence};
+  const nn::ReasonerInput input{infer::label_beliefs(current_.labels, current_.evidence, mask_),
+                                current_.evidence};
   carry_ = std::make_unique<Carry>(*model_->reasoner,
                                    CarryOptions{train.segments, train.corrupted_share, train.corruption},
                                    model_->reasoner->start(input), mask_);

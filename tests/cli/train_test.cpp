@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -119,7 +120,7 @@ TEST_F(TrainVerb, PlainLinesWhereStandardErrorIsNoTerminal) {
   ASSERT_EQ(finished.exit_code, 0) << finished.err;
   EXPECT_THAT(finished.err,
               MatchesRegex("epoch 1  step 8  [0-9:]+  loss [0-9.]+  rate [-0-9.e]+  [0-9]+/s  score "
-                           "[0-9.]+  best\nepoch 2 .*\ndone: run\n"));
+                           "[0-9.]+  best\nepoch 2 .*\ndone, all epochs trained: run\n"));
   EXPECT_EQ(finished.err.find_first_of("\r\033"), std::string::npos);
   EXPECT_THAT(finished.out, MatchesRegex("run/model.safetensors  score [01]\\.[0-9]+\n"));
   const Finished quiet = run_small({"--epochs", "1", "--out", "another", "--quiet"});
@@ -239,7 +240,8 @@ TEST_F(TrainVerb, SettingsThatAreWrong) {
   refused("sudoku --preset tiny --set model.reasoner.width=wide", 1,
           HasSubstr("'model.reasoner.width' is \"wide\""));
   refused("sudoku --preset tiny --set model.reasoner.width=17", 1, HasSubstr("a multiple of heads"));
-  refused("sudoku --preset tiny --set model.reasoner.heads=0", 1, HasSubstr("above 0"));
+  refused("sudoku --preset tiny --set model.reasoner.heads=0", 1,
+          HasSubstr("expected a whole number from 1 to"));
   for (const char* seeds : {"2..0", "0..2x", "1,,2"})
     refused(std::string("sudoku --preset tiny --seeds ") + seeds, 2, HasSubstr("0..2"));
   refused("sudoku --preset tiny --seeds 0..1 --seed 2", 2, HasSubstr("excludes"));
@@ -253,7 +255,7 @@ TEST_F(TrainVerb, SettingsThatAreWrong) {
   refused("mine.toml --preset mine.toml", 1, HasSubstr("mine.toml:6:"));
   folder_.put("wide.toml", "[model.reasoner]\nkind = \"soft-tp\"\nwidth = 0\n");
   refused("sudoku --preset wide.toml", 1,
-          HasSubstr("wide.toml:3:9-10: error: 'model.reasoner.width' has to be above 0"));
+          HasSubstr("wide.toml:3:9-10: error: 'model.reasoner.width' is 0, expected"));
 }
 
 TEST_F(TrainVerb, FilesThatAreWrong) {
@@ -268,6 +270,7 @@ TEST_F(TrainVerb, FilesThatAreWrong) {
   const std::string whole = read_file(path("run/model.safetensors"));
   folder_.put("cut.safetensors", whole.substr(0, whole.size() / 2));
   folder_.put("text.safetensors", "these are no weights, only words\n");
+  for (const char* card : {"cut.json", "text.json"}) folder_.put(card, read_file(path("run/model.json")));
   const auto refused = [&](const std::string& arguments,
                            const ::testing::Matcher<const std::string&>& message) {
     const Finished finished = run(arguments);
@@ -345,7 +348,7 @@ TEST_F(TrainVerb, ADamagedLineIsNamed) {
 }
 
 TEST_F(TrainVerb, ABatchHasNoMoreThanAnEpoch) {
-  const Finished refused = run_small({"--batch", "100000000"});
+  const Finished refused = run_small({"--set", "train.batch=100000000"});
   EXPECT_EQ(refused.exit_code, 1);
   EXPECT_THAT(refused.err, HasSubstr("an epoch has only 256 examples"));
   EXPECT_FALSE(fs::exists(path("runs")));
@@ -353,7 +356,15 @@ TEST_F(TrainVerb, ABatchHasNoMoreThanAnEpoch) {
 }
 
 TEST_F(TrainVerb, TooLittleMemoryIsSaidPlainly) {
-  const Finished finished = run_small({"--set", "model.reasoner.d_ff=4000000000000", "--device", "cpu"});
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+  rlimit little = before;
+  little.rlim_cur = rlim_t{4} << 30;
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &little), 0);
+  const Finished finished =
+      run_small({"--set", "model.reasoner.width=8192", "--set", "model.reasoner.heads=1", "--set",
+                 "model.reasoner.d_ff=8192", "--device", "cpu"});
+  setrlimit(RLIMIT_AS, &before);
   EXPECT_EQ(finished.exit_code, 4);
   EXPECT_THAT(finished.err, AllOf(HasSubstr("error: not enough memory: "), HasSubstr("--batch 64"),
                                   Not(HasSubstr("internal error")), Not(HasSubstr("frame #"))));

@@ -34,8 +34,9 @@ headers=
 if [ -n "$torch" ] && [ -e "$torch/ATen/cuda/CUDAContext.h" ] && [ ! -e "$torch/c10/cuda/impl/cuda_cmake_macros.h" ]; then
   mkdir -p "$objects/include/c10/cuda/impl"
   : >"$objects/include/c10/cuda/impl/cuda_cmake_macros.h"
-  headers="-isystem $objects/include -isystem $torch -isystem $torch/torch/csrc/api/include
-    -isystem ${nvcc%/bin/nvcc}/include"
+  headers="-isystem $objects/include -isystem $torch/torch/csrc/api/include -isystem ${nvcc%/bin/nvcc}/include"
+  # The system's own folder must not be named: the C++ headers look for C's behind themselves.
+  [ "$torch" = /usr/include ] || headers="$headers -isystem $torch"
 fi
 for file in $(grep -lE 'AS2_HAS_CUDA|ATen/cuda' -r src --include='*.cpp' | grep -v '^src/cli/version' | sort); do
   [ -n "$headers" ] || break

@@ -13,8 +13,8 @@
 namespace as2::train {
 namespace {
 
-using nlohmann::json;
 using infer::label_beliefs;
+using nlohmann::json;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 

@@ -53,7 +53,7 @@ void expect_same_losses(const fs::path& folder, const fs::path& reference) {
   ASSERT_EQ(ours.size(), theirs.size());
   ASSERT_GE(ours.size(), 3U);
   const auto expect_near = [](const json& a, const json& b, const std::string& what) {
-    EXPECT_NEAR(a.get<double>(), b.get<double>(), 1e-5 * std::abs(b.get<double>())) << what;
+    EXPECT_NEAR(a.get<double>(), b.get<double>(), 1e-8 + 1e-5 * std::abs(b.get<double>())) << what;
   };
   for (std::size_t n = 0; n < ours.size(); ++n) {
     EXPECT_EQ(ours[n]["step"], theirs[n]["step"]);

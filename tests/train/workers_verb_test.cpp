@@ -69,7 +69,7 @@ TEST_F(WorkersVerb, OneRunFolderAndOneDocument) {
   EXPECT_EQ(result["backend"], "gloo");
   EXPECT_EQ(result["steps"], 16);
   EXPECT_EQ(count(finished.err, "epoch 2 "), 1U) << finished.err;
-  EXPECT_EQ(count(finished.err, "done: run"), 1U) << finished.err;
+  EXPECT_EQ(count(finished.err, "done, all epochs trained: run"), 1U) << finished.err;
   const std::string metrics = read_file(fs::path(folder_.str()) / "run/metrics.jsonl");
   EXPECT_EQ(count(metrics, "\n"), 2U);
   std::set<std::string> made;
