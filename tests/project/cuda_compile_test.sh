@@ -11,6 +11,9 @@ nvcc=$(command -v nvcc || true)
 [ -n "$nvcc" ] || nvcc=/usr/local/cuda/bin/nvcc
 [ -x "$nvcc" ] || { echo "no nvcc here"; exit 77; }
 mkdir -p "$objects"
+# nvcc may be a wrapper that stands elsewhere than its toolkit, so it is asked for its folder of headers.
+toolkit=$("$nvcc" --dryrun -x cu /dev/null -c -o /dev/null 2>&1 | sed -n 's/^#\$ TOP=//p')
+[ -e "$toolkit/include/cuda_runtime_api.h" ] || { echo "FAILED: $nvcc names no toolkit with cuda_runtime_api.h ('$toolkit')"; exit 1; }
 failures=0
 cd "$source"
 
@@ -34,7 +37,7 @@ headers=
 if [ -n "$torch" ] && [ -e "$torch/ATen/cuda/CUDAContext.h" ] && [ ! -e "$torch/c10/cuda/impl/cuda_cmake_macros.h" ]; then
   mkdir -p "$objects/include/c10/cuda/impl"
   : >"$objects/include/c10/cuda/impl/cuda_cmake_macros.h"
-  headers="-isystem $objects/include -isystem $torch/torch/csrc/api/include -isystem ${nvcc%/bin/nvcc}/include"
+  headers="-isystem $objects/include -isystem $torch/torch/csrc/api/include -isystem $toolkit/include"
   # The system's own folder must not be named: the C++ headers look for C's behind themselves.
   [ "$torch" = /usr/include ] || headers="$headers -isystem $torch"
 fi
