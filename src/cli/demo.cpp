@@ -267,10 +267,14 @@ class Demo {
     for (const char* part : {"given_clues", "perceived_clues"}) {
       if (!ours.contains(part)) continue;
       const std::string prefix = part[0] == 'g' ? "ours, right clues given: " : "ours, clues perceived: ";
-      for (const char* method : {"raw", "refined", "greedy", "map", "perception_map"}) {
-        if (!ours[part].contains(method)) continue;
-        print_row(prefix + (std::string(method) == "perception_map" ? "no reasoner" : method),
-                  ours[part][method]);
+      const std::pair<const char*, const char*> rows[] = {{"raw", "raw"},
+                                                          {"refined", "refined"},
+                                                          {"greedy", "greedy"},
+                                                          {"map", "map"},
+                                                          {"perception_map", "no reasoner"},
+                                                          {"unique_map", "one solution"}};
+      for (const auto& [method, name] : rows) {
+        if (ours[part].contains(method)) print_row(prefix + name, ours[part][method]);
       }
     }
     if (!ours["clue_accuracy"].is_null())

@@ -139,29 +139,38 @@ decode::Beliefs row_of(const torch::Tensor& beliefs, std::int64_t n) {
 }
 
 // Decodes every example; `guide` may be undefined. `evidence` [examples, positions] bool: locked first by
-// greedy.
-Answers decoded(const task::Task& task, decode::Method method, const torch::Tensor& beliefs,
-                const torch::Tensor& guide, const torch::Tensor& evidence) {
+// greedy, searched for a reading with one completion by `unique`.
+std::vector<decode::Decoded> decode_all(const task::Task& task, decode::DecodeOptions options,
+                                        const torch::Tensor& beliefs, const torch::Tensor& guide,
+                                        const torch::Tensor& evidence) {
   std::vector<decode::Query> queries(static_cast<std::size_t>(beliefs.size(0)));
   for (std::int64_t n = 0; n < beliefs.size(0); ++n) {
     decode::Query& query = queries[static_cast<std::size_t>(n)];
     query.beliefs = row_of(beliefs, n);
     if (guide.defined()) query.guide = row_of(guide, n);
-    if (method != decode::Method::kGreedy) continue;
+    if (options.method != decode::Method::kGreedy && !options.unique) continue;
     for (std::int64_t position = 0; position < evidence.size(1); ++position) {
       if (evidence[n][position].item<bool>()) query.evidence.push_back(static_cast<int>(position));
     }
   }
-  decode::DecodeOptions options;
-  options.method = method;
   options.minimal_conflict = false;
+  return decode::Decoder(task.shared_program()).decode_batch(queries, options, at::get_num_threads());
+}
+
+Answers answers_of(const std::vector<decode::Decoded>& results) {
   Answers answers;
-  for (const decode::Decoded& result :
-       decode::Decoder(task.shared_program()).decode_batch(queries, options, at::get_num_threads())) {
+  for (const decode::Decoded& result : results) {
     answers.assignments.push_back(result.models.empty() ? compile::Assignment()
                                                         : result.models[0].assignment);
   }
   return answers;
+}
+
+Answers decoded(const task::Task& task, decode::Method method, const torch::Tensor& beliefs,
+                const torch::Tensor& guide, const torch::Tensor& evidence) {
+  decode::DecodeOptions options;
+  options.method = method;
+  return answers_of(decode_all(task, options, beliefs, guide, evidence));
 }
 
 // The pipeline: perception's argmax at the clues, and clingo for the rest.
@@ -265,6 +274,15 @@ json evaluate_boards(nn::Model& model, const task::Task& task, const task::Insta
     rows["map"] = row(decoded(task, decode::Method::kMap, beliefs.evidence, beliefs.answer, evidence));
     if (perceived) {
       rows["perception_map"] = row(decoded(task, decode::Method::kMap, beliefs.evidence, {}, evidence));
+      if (evidence.any(1).all().item<bool>()) {
+        decode::DecodeOptions unique;
+        unique.unique = true;
+        const auto results = decode_all(task, unique, beliefs.evidence, beliefs.answer, evidence);
+        rows["unique_map"] = row(answers_of(results));
+        const auto found = std::count_if(results.begin(), results.end(),
+                                         [](const decode::Decoded& one) { return one.unique->found; });
+        rows["unique_map"]["unique"] = static_cast<double>(found) / static_cast<double>(results.size());
+      }
       const torch::Tensor read = beliefs.evidence.argmax(-1) == labels;
       result["clue_accuracy"] =
           (read & evidence).sum().item<double>() / evidence.sum().clamp_min(1).item<double>();

@@ -36,8 +36,10 @@ struct Answers {
 nlohmann::json measure(const task::Task& task, const Answers& answers, const torch::Tensor& labels,
                        bool certify);
 
-// {boards, clue_accuracy, given_clues: {raw, refined, greedy, map}, perceived_clues: {…, perception_map}},
-// each with cell, board, csr, vcsr. `labels` of the examples must be known. With restarts also `restarts`:
+// {boards, clue_accuracy, given_clues: {raw, refined, greedy, map}, perceived_clues: {…, perception_map,
+// unique_map}}, each with cell, board, csr, vcsr. `labels` of the examples must be known. `unique_map` is the
+// most probable reading of the clues that leaves exactly one completion, with the share of boards that have
+// one (`unique`); it is left out where an example has no clue. With restarts also `restarts`:
 // the answer of the best trajectory, with `most`, the mean number of `trajectories` that were run, and the
 // share of answers known to be `valid`.
 nlohmann::json evaluate_boards(nn::Model& model, const task::Task& task, const task::Instances& instances,

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "datasets/real_mnist.h"
@@ -170,9 +171,17 @@ TEST_F(EvalVerb, FiguresOfAListAreWhatTheNetworksSay) {
   // The best of all valid boards by perception's beliefs; among equally good ones any may be given.
   const std::vector<Grid> valid = all_small_boards();
   ASSERT_EQ(valid.size(), 288u);
-  double surely = 0, perhaps = 0;
+  double surely = 0, perhaps = 0, unique_surely = 0, unique_perhaps = 0, unique_found = 0;
   for (std::int64_t b = 0; b < 40; ++b) {
     double best = -1e300, right = 0, ties = 0;
+    double best_unique = -1e300, unique_right = 0, unique_ties = 0;
+    std::map<Grid, int> completions;  // of every reading of the clues
+    const Grid& puzzle = boards_[static_cast<std::size_t>(b)].puzzle;
+    const auto reading = [&](Grid grid) {
+      for (std::size_t cell = 0; cell < 16; ++cell) grid[cell] = puzzle[cell] != 0 ? grid[cell] : 0;
+      return grid;
+    };
+    for (const Grid& grid : valid) ++completions[reading(grid)];
     for (const Grid& grid : valid) {
       double score = 0;
       for (std::int64_t cell = 0; cell < 16; ++cell) {
@@ -185,15 +194,30 @@ TEST_F(EvalVerb, FiguresOfAListAreWhatTheNetworksSay) {
         ++ties;
         right += grid == boards_[static_cast<std::size_t>(b)].solution;
       }
+      if (completions[reading(grid)] != 1) continue;
+      if (score > best_unique + 1e-6) best_unique = score, unique_right = unique_ties = 0;
+      if (score > best_unique - 1e-6) {
+        ++unique_ties;
+        unique_right += grid == boards_[static_cast<std::size_t>(b)].solution;
+      }
     }
     surely += right == 1 && ties == 1;
     perhaps += right;
+    unique_surely += unique_right == 1 && unique_ties == 1;
+    unique_perhaps += unique_right;
+    unique_found += unique_ties > 0;
   }
   for (const char* method : {"map", "perception_map"}) {
     EXPECT_GE(result["perceived_clues"][method]["board"].get<double>(), surely / 40 - 1e-9) << method;
     EXPECT_LE(result["perceived_clues"][method]["board"].get<double>(), perhaps / 40 + 1e-9) << method;
     EXPECT_EQ(result["perceived_clues"][method]["csr"], 1.0) << method;
   }
+  // The best reading with one completion: every board has one, and it is not always the best of all.
+  const Json& unique = result["perceived_clues"]["unique_map"];
+  EXPECT_GE(unique["board"].get<double>(), unique_surely / 40 - 1e-9);
+  EXPECT_LE(unique["board"].get<double>(), unique_perhaps / 40 + 1e-9);
+  EXPECT_NEAR(unique["unique"].get<double>(), unique_found / 40, 1e-9);
+  EXPECT_GT(unique_surely, perhaps) << "the two rows cannot be told apart on these boards";
 }
 
 TEST_F(EvalVerb, GeneratedBoardsAndATableForPeople) {
