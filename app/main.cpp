@@ -14,6 +14,7 @@ int main(int argc, char** argv) {
        "a smaller instance of the program needs less, and so do fewer documents or --threads 1"},
       {"prob", "Exact probabilities of the program, of queries and of every symbol", declare_prob,
        "a smaller instance of the program needs less"},
+      {"serve", "The page in the browser, and a JSON API with the verbs' own documents", declare_serve},
       {"solve", "Pictures of boards in, solved boards out", declare_solve, "give fewer pictures at a time"},
       {"tp", "Image, residual, loss and gradient of soft T_P at given beliefs", nullptr},
       {"verify", "Asks clingo whether assignments are answer sets, and names what they violate",

@@ -35,6 +35,16 @@ else()
   target_include_directories(as2_headers SYSTEM INTERFACE ${AS2_STB_DIR})
 endif()
 
+# Debian's cpp-httplib is a library with TLS and compression in it; the header has to be read with the same
+# switches, for the layout of its classes depends on them.
+find_path(AS2_HTTPLIB_DIR httplib.h REQUIRED)
+find_library(AS2_HTTPLIB cpp-httplib REQUIRED)
+add_library(as2_httplib INTERFACE)
+target_include_directories(as2_httplib SYSTEM INTERFACE ${AS2_HTTPLIB_DIR})
+target_compile_definitions(as2_httplib INTERFACE
+  CPPHTTPLIB_OPENSSL_SUPPORT CPPHTTPLIB_ZLIB_SUPPORT CPPHTTPLIB_BROTLI_SUPPORT)
+target_link_libraries(as2_httplib INTERFACE ${AS2_HTTPLIB} ssl crypto)
+
 set(AS2_CXX_STANDARD 17)
 if(AS2_WITH_TORCH)
   find_package(Torch QUIET)

@@ -14,6 +14,7 @@ namespace as2::asp {
 struct GroundOptions {
   std::vector<std::pair<std::string, std::string>> constants;  // -c name=value
   std::vector<std::string> assume;                             // external atoms to leave open
+  bool includes = true;                                        // false: #include is refused
   std::string gringo;                                          // path; empty: $AS2_GRINGO, then PATH
   double time_limit_seconds = 60;
   std::int64_t memory_limit_bytes = std::int64_t{4} << 30;

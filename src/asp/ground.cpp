@@ -104,18 +104,18 @@ GroundProgram ground(const std::vector<std::string>& files, const GroundOptions&
     return build(text, files[0], read_source_map(text, files[0]), files[0], options);
   }
   require_sources(files);
-  Grounded grounded = ground_source(read_program(files), options);
+  Grounded grounded = ground_source(read_program(files, options.includes), options);
   return build(grounded.aspif, kGringoOutput, std::move(grounded.map), files[0], options);
 }
 
 GroundProgram ground_text(const std::string& text, const std::string& name, const GroundOptions& options) {
-  Grounded grounded = ground_source(read_program_text(text, name), options);
+  Grounded grounded = ground_source(read_program_text(text, name, options.includes), options);
   return build(grounded.aspif, kGringoOutput, std::move(grounded.map), name, options);
 }
 
 std::string save_compiled(const std::vector<std::string>& files, const GroundOptions& options) {
   require_sources(files);
-  const Grounded grounded = ground_source(read_program(files), options);
+  const Grounded grounded = ground_source(read_program(files, options.includes), options);
   build_ground_program(grounded.aspif, kGringoOutput, grounded.map);  // throws if it cannot be read
   return write_compiled(grounded.aspif, grounded.map);
 }

@@ -23,6 +23,8 @@ bool has_tail(const Token& first) {
 
 class Loader {
  public:
+  explicit Loader(bool includes) : includes_(includes) {}
+
   void load(const std::string& path) {
     if (path != "-" && !remember(path)) return;
     split(add_file(path, read_source(path)));
@@ -98,6 +100,10 @@ class Loader {
   }
 
   void include(const SourceStatement& statement) {
+    if (!includes_) {
+      throw InputError(statement.location(), "`#include` is refused here",
+                       {"give the program as one text, without --no-include"});
+    }
     const auto& tokens = statement.tokens;
     std::string wanted;
     if (tokens.size() == 3 && tokens[1].kind == Token::Kind::kString) {
@@ -130,6 +136,7 @@ class Loader {
     split(add_file(found, read_file(found)));
   }
 
+  bool includes_;
   SourceProgram program_;
   std::set<std::string> seen_;
 };
@@ -144,14 +151,14 @@ std::string SourceStatement::text() const {
   return std::string(file->slice(tokens.front().begin, tokens.back().end));
 }
 
-SourceProgram read_program(const std::vector<std::string>& files) {
-  Loader loader;
+SourceProgram read_program(const std::vector<std::string>& files, bool includes) {
+  Loader loader(includes);
   for (const auto& file : files) loader.load(file);
   return loader.take();
 }
 
-SourceProgram read_program_text(const std::string& text, const std::string& name) {
-  Loader loader;
+SourceProgram read_program_text(const std::string& text, const std::string& name, bool includes) {
+  Loader loader(includes);
   loader.load_text(text, name);
   return loader.take();
 }

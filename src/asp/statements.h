@@ -30,9 +30,9 @@ struct SourceProgram {
 };
 
 // Reads program files in the order given (`-`: standard input).
-SourceProgram read_program(const std::vector<std::string>& files);
+SourceProgram read_program(const std::vector<std::string>& files, bool includes = true);
 // The same for text held in memory; its `#include`s are looked up beside `name`.
-SourceProgram read_program_text(const std::string& text, const std::string& name);
+SourceProgram read_program_text(const std::string& text, const std::string& name, bool includes = true);
 
 // The whole content of a file (`-`: standard input); throws InputError if it cannot be read.
 std::string read_source(const std::string& path);

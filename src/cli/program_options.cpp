@@ -25,6 +25,7 @@ asp::GroundOptions ProgramOptions::ground_options() const {
   options.time_limit_seconds = grounding_seconds;
   options.memory_limit_bytes = static_cast<std::int64_t>(grounding_mib * (1 << 20));
   options.assume = assume;
+  options.includes = !no_include;
   return options;
 }
 
@@ -94,6 +95,8 @@ std::shared_ptr<ProgramOptions> declare_program(CLI::App& command, ProgramForm f
       ->type_name("ATOM")
       ->expected(1)
       ->take_all();
+  command.add_flag("--no-include", options->no_include,
+                   "Refuses #include, so that a program of unknown origin reads no other file");
   return options;
 }
 

@@ -19,6 +19,7 @@ struct ProgramOptions {
   double grounding_seconds = asp::GroundOptions().time_limit_seconds;
   double grounding_mib = static_cast<double>(asp::GroundOptions().memory_limit_bytes >> 20);
   std::vector<std::string> assume;  // external atoms
+  bool no_include = false;          // refuses #include
 
   // The constants split at `=`, and the limits; throws UsageError where there is no `=` or a name is given
   // twice.

@@ -10,6 +10,7 @@ Action declare_check(CLI::App& command);
 Action declare_data(CLI::App& command);
 Action declare_decode(CLI::App& command);
 Action declare_prob(CLI::App& command);
+Action declare_serve(CLI::App& command);
 Action declare_solve(CLI::App& command);
 Action declare_solve_with_torch(CLI::App& command);  // torch_engine.cpp
 Action declare_tp(CLI::App& command);

@@ -34,7 +34,8 @@ below() {
     train) echo asp compile tp decode prob prob_tensor formats datasets sudoku infer nn infer/tensor task ;;
     eval) echo asp compile tp decode prob prob_tensor verify formats datasets sudoku vision infer nn infer/tensor task ;;
     bench) echo asp compile tp decode prob prob_tensor verify formats datasets sudoku vision infer boards native nn infer/tensor task train eval ;;
-    cli) echo asp compile tp decode prob prob_tensor verify formats datasets sudoku vision infer boards native nn infer/tensor task train eval bench ;;
+    serve) ;;
+    cli) echo serve asp compile tp decode prob prob_tensor verify formats datasets sudoku vision infer boards native nn infer/tensor task train eval bench ;;
     *)
       echo "src/$1 has no place among the layers: give it one here and in ARCHITECTURE.md" >&2
       exit 1 ;;
@@ -79,7 +80,7 @@ for folder in "$source"/src/*/ "$source"/src/infer/tensor/; do
     esac
   done
   case $layer in
-    asp | compile | decode | prob | verify | formats | datasets | sudoku | vision | infer | boards | native)
+    asp | compile | decode | prob | verify | formats | datasets | sudoku | vision | infer | boards | native | serve)
       torch=$(echo "$symbols" | grep -E '(^|[^a-zA-Z_:])(c10|at|torch|caffe2)::' || true)
       [ -z "$torch" ] || fail "libas2_$layer.a needs LibTorch: $torch" ;;
   esac

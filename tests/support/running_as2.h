@@ -63,6 +63,8 @@ class RunningAs2 {
     return true;
   }
   pid_t pid() const { return pid_; }
+  // What it has written to standard error so far.
+  const std::string& said() const { return err_; }
   void interrupt() const { kill(pid_, SIGINT); }
   // Types Ctrl-C on the terminal.
   void press_control_c() const {
