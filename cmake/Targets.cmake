@@ -41,10 +41,14 @@ set(AS2_LIBSTDCXX_FIRST "SHELL:-Wl,--push-state,--no-as-needed -lstdc++ -Wl,--po
 
 function(as2_use_torch name)
   target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fPIC>)  # the precompiled header is
-  target_link_libraries(${name} PUBLIC ${TORCH_LIBRARIES})
-  target_link_options(${name} PUBLIC ${AS2_LIBSTDCXX_FIRST})
-  target_include_directories(${name} SYSTEM PUBLIC "$<BUILD_INTERFACE:${TORCH_INCLUDE_DIRS}>")
+  as2_link_torch(${name})
   if(TARGET as2_pch AND NOT name STREQUAL as2_pch)
     target_precompile_headers(${name} REUSE_FROM as2_pch)
   endif()
+endfunction()
+
+function(as2_link_torch name)
+  target_link_libraries(${name} PUBLIC ${TORCH_LIBRARIES})
+  target_link_options(${name} PUBLIC ${AS2_LIBSTDCXX_FIRST})
+  target_include_directories(${name} SYSTEM PUBLIC "$<BUILD_INTERFACE:${TORCH_INCLUDE_DIRS}>")
 endfunction()

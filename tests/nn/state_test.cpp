@@ -12,7 +12,7 @@ using testing::difference;
 using testing::random_input;
 using testing::sudoku;
 
-SoftTpReasonerOptions small() {
+SoftTpReasonerOptions small_reasoner() {
   SoftTpReasonerOptions options;
   options.width = 16;
   options.heads = 2;
@@ -29,7 +29,7 @@ ReasonerInput from(const ReasonerInput& input, const ReasonerState& state) {
 TEST(ReasonerState, GoingOnIsOneLongRun) {
   const auto program = sudoku(2);
   torch::manual_seed(1);
-  SoftTpReasoner reasoner(small(), program);
+  SoftTpReasoner reasoner(small_reasoner(), program);
   const auto input = random_input(program, 3, 2);
   const auto whole = reasoner.forward(input, 5), first = reasoner.forward(input, 2);
   const auto second = reasoner.forward(from(input, first.state), 3);
@@ -45,7 +45,7 @@ TEST(ReasonerState, GoingOnIsOneLongRun) {
 TEST(ReasonerState, GradientsStayWithinACall) {
   const auto program = sudoku(2);
   torch::manual_seed(3);
-  SoftTpReasoner reasoner(small(), program);
+  SoftTpReasoner reasoner(small_reasoner(), program);
   auto earlier = random_input(program, 2, 4);
   earlier.beliefs.requires_grad_();
   const auto first = reasoner.forward(earlier);
@@ -61,7 +61,7 @@ TEST(ReasonerState, GradientsStayWithinACall) {
 TEST(ReasonerState, AStartIsNothingOrNoise) {
   const auto program = sudoku(2);
   const auto input = random_input(program, 4, 5);
-  auto options = small();
+  auto options = small_reasoner();
   SoftTpReasoner plain(options, program);
   EXPECT_EQ(plain.start(input).x.abs().max().item<double>(), 0);
   EXPECT_TRUE(plain.start(input).beliefs.equal(input.beliefs));
@@ -108,7 +108,7 @@ TEST(ReasonerState, AStartIsNothingOrNoise) {
 TEST(ReasonerState, NoiseOnThePathIsForCarriedStatesInTraining) {
   const auto program = sudoku(2);
   const auto input = random_input(program, 2, 9);
-  auto options = small();
+  auto options = small_reasoner();
   options.path_noise = 0.5;
   torch::manual_seed(10);
   SoftTpReasoner reasoner(options, program);
@@ -125,7 +125,7 @@ TEST(ReasonerState, NoiseOnThePathIsForCarriedStatesInTraining) {
 // A model with noise on the path alone: trajectories part where a segment of three passes ends.
 TEST(ReasonerState, TrajectoriesAfterTheFirstAreDisturbed) {
   const auto program = sudoku(2);
-  auto options = small();
+  auto options = small_reasoner();
   options.path_noise = 0.5;
   torch::manual_seed(12);
   SoftTpReasoner reasoner(options, program);

@@ -13,7 +13,7 @@ using testing::parameters_of;
 using testing::random_input;
 using testing::sudoku;
 
-TransformerOptions small() {
+TransformerOptions small_transformer() {
   TransformerOptions options;
   options.layers = 2;
   options.heads = 2;
@@ -59,7 +59,7 @@ TEST(Transformer, ReindexingPositionsPermutesTheOutput) {
   const auto place = testing::shuffled_places(16);
   const auto order = torch::tensor(std::vector<std::int64_t>(place.begin(), place.end()));
   for (const auto placement : {Placement::kMembership, Placement::kRelation}) {
-    auto options = small();
+    auto options = small_transformer();
     options.placement = placement;
     torch::manual_seed(7);
     TransformerReasoner reasoner(options, program);
@@ -81,7 +81,7 @@ TEST(Transformer, PlacementTellsCellsApart) {
   const auto program = sudoku(2);
   const auto same = torch::full({1, 16, 4}, 0.25);
   const ReasonerInput blank{same, torch::zeros({1, 16}, torch::kBool)};
-  TransformerReasoner reasoner(small(), program);
+  TransformerReasoner reasoner(small_transformer(), program);
   reasoner.eval();
   const auto logits = reasoner.forward(blank).logits.back();
   EXPECT_GT(difference(logits.slice(1, 0, 1), logits.slice(1, 5, 6)), 1e-4);
@@ -90,7 +90,7 @@ TEST(Transformer, PlacementTellsCellsApart) {
 TEST(Transformer, ClampsEvidenceAndRestoresItInEvaluationOnly) {
   const auto program = sudoku(2);
   torch::manual_seed(9);
-  auto options = small();
+  auto options = small_transformer();
   options.dropout = 0;
   TransformerReasoner reasoner(options, program);
   const auto input = random_input(program, 4, 10);
@@ -148,7 +148,7 @@ TEST(Transformer, AdditionPoolsTheTokensForTheSum) {
 TEST(Transformer, BfloatUnderAutocastStaysClose) {
   const auto program = sudoku(2);
   torch::manual_seed(13);
-  TransformerReasoner reasoner(small(), program);
+  TransformerReasoner reasoner(small_transformer(), program);
   reasoner.eval();
   const auto input = random_input(program, 2, 14);
   const auto exact = reasoner.forward(input).logits.back();
@@ -161,9 +161,9 @@ TEST(Transformer, BfloatUnderAutocastStaysClose) {
 }
 
 TEST(Transformer, RefusesAProgramItsTablesDoNotFit) {
-  TransformerReasoner reasoner(small(), sudoku(2));
+  TransformerReasoner reasoner(small_transformer(), sudoku(2));
   EXPECT_THROW(reasoner.bind(sudoku(3)), ContractError);
-  auto pooled = small();
+  auto pooled = small_transformer();
   pooled.pooled = true;
   EXPECT_THROW(TransformerReasoner(pooled, sudoku(2)), InputError);
 }
