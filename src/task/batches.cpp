@@ -19,7 +19,7 @@ std::uint64_t stream_of(std::int64_t epoch, std::int64_t index, std::uint64_t pu
 
 Batches::Batches(Instances instances, ImagePool pool, const infer::PictureMap& map,
                  const BatchOptions& options, torch::Device device, const ListedInstances& listed)
-    : instances_(instances.to(device)),
+    : instances_(instances.completed().to(device)),
       pool_(pool.to(device)),
       options_(options),
       device_(device),
@@ -39,7 +39,8 @@ Batches::Batches(Instances instances, ImagePool pool, const infer::PictureMap& m
     const torch::Tensor most = shown + (hidden * listed.hints).ceil().to(torch::kInt64);
     slots_ = std::min(std::max(slots_, most.max().item<std::int64_t>()),
                       static_cast<std::int64_t>(map.positions.size()));
-    listed_ = {listed.instances.to(device), listed.share, listed.hints};
+    AS2_REQUIRE(!instances.atoms.defined(), "listed examples observe no derived atoms");
+    listed_ = {listed.instances.completed().to(device), listed.share, listed.hints};
   }
   // Under a symmetry evidence moves, and every cell may hold a picture: the count stays the same.
   may_have_picture_ = may_have_picture_.to(device);
@@ -82,13 +83,20 @@ torch::Tensor Batches::own_rows(const torch::Tensor& all) const {
 Batch Batches::batch(std::int64_t epoch, std::int64_t index) {
   torch::NoGradGuard no_grad;
   const torch::Tensor rows = own_rows(order(epoch).narrow(0, index * options_.batch, options_.batch));
+  const auto taken = [&](const torch::Tensor& all) { return all.index_select(0, rows); };
   Batch batch;
-  batch.labels = instances_.labels.index_select(0, rows).to(torch::kInt64);
-  batch.evidence = instances_.evidence.index_select(0, rows);
+  batch.labels = taken(instances_.labels).to(torch::kInt64);
+  batch.shows = taken(instances_.shows).to(torch::kInt64);
+  batch.evidence = taken(instances_.evidence);
+  batch.known = taken(instances_.known);
+  batch.observed = taken(instances_.observed);
+  if (instances_.atoms.defined()) batch.atoms = taken(instances_.atoms);
   if (listed_.share > 0) mix_in_listed(batch, epoch, index);
   if (symmetries_) apply_symmetry(batch, epoch, index);
-  batch.known = batch.labels >= 0;
-  batch.labels = batch.labels.clamp_min(0);
+  batch.given = batch.evidence & (batch.shows >= 0) & (batch.known | ~may_have_picture_);
+  batch.shows = batch.shows.clamp_min(0);
+  // What may not be used goes no further.
+  batch.labels = torch::where(batch.known | batch.observed, batch.labels, torch::zeros_like(batch.labels));
   if (own(options_.picture_rows) > 0 && pool_.pixels.defined()) add_pictures(batch, rows, epoch, index);
   return batch;
 }
@@ -104,24 +112,30 @@ void Batches::mix_in_listed(Batch& batch, std::int64_t epoch, std::int64_t index
   const torch::Tensor numbers = own_rows(uniform({options_.batch, positions + 3}, seed));
   const torch::Tensor here = numbers.narrow(1, 0, 1) < listed_.share;
   const torch::Tensor which = (numbers.select(1, 1) * count).to(torch::kInt64).clamp_max(count - 1);
-  torch::Tensor evidence = listed_.instances.evidence.index_select(0, which);
-  const torch::Tensor labels = listed_.instances.labels.index_select(0, which).to(torch::kInt64);
+  const auto taken = [&](const torch::Tensor& all) { return all.index_select(0, which); };
+  torch::Tensor evidence = taken(listed_.instances.evidence);
+  const torch::Tensor shows = taken(listed_.instances.shows).to(torch::kInt64);
   if (listed_.hints > 0) {
     // The hidden positions in a random order, of which the first become evidence.
-    const torch::Tensor hidden = ~evidence & (labels >= 0);
+    const torch::Tensor hidden = ~evidence & (shows >= 0);
     const torch::Tensor order =
         numbers.narrow(1, 3, positions).masked_fill(~hidden, 2.0).argsort(1, false).argsort(1, false);
     const torch::Tensor share = (numbers.narrow(1, 2, 1) * 2 - 1).clamp_min(0) * listed_.hints;
     evidence = evidence | (order < (hidden.sum(1, true) * share).to(torch::kInt64));
   }
-  batch.labels = torch::where(here, labels, batch.labels);
+  batch.labels = torch::where(here, taken(listed_.instances.labels).to(torch::kInt64), batch.labels);
+  batch.shows = torch::where(here, shows, batch.shows);
   batch.evidence = torch::where(here, evidence, batch.evidence);
+  batch.known = torch::where(here, taken(listed_.instances.known), batch.known);
+  batch.observed = torch::where(here, taken(listed_.instances.observed), batch.observed);
 }
 
 void Batches::apply_symmetry(Batch& batch, std::int64_t epoch, std::int64_t index) {
   const std::uint64_t seed = scatter(options_.seed ^ stream_of(epoch, index, 1));
   const torch::Tensor numbers = own_rows(uniform({options_.batch, symmetries_->numbers()}, seed));
-  symmetries_->apply(numbers, batch.labels, batch.evidence);
+  const Symmetries::Drawn drawn = symmetries_->draw(numbers);
+  for (torch::Tensor* digits : {&batch.labels, &batch.shows}) *digits = drawn.moved_digits(*digits);
+  for (torch::Tensor* flags : {&batch.evidence, &batch.known, &batch.observed}) *flags = drawn.moved(*flags);
 }
 
 void Batches::add_pictures(Batch& batch, const torch::Tensor& rows, std::int64_t epoch, std::int64_t index) {
@@ -135,18 +149,18 @@ void Batches::add_pictures(Batch& batch, const torch::Tensor& rows, std::int64_t
   const std::uint64_t seed = scatter(options_.seed ^ stream_of(epoch, index, 2));
   const std::int64_t numbers_each = 1 + (options_.distortion > 0 ? kDistortionNoise : 0);
   const torch::Tensor numbers = own_rows(uniform({with_all, slots_, numbers_each}, seed));
-  torch::Tensor picture;
+  const torch::Tensor shown = batch.classes_at_slots(batch.shows, class_of_).flatten();
+  const torch::Tensor count = class_count_.index_select(0, shown),
+                      first = class_begin_.index_select(0, shown);
+  const torch::Tensor nth = (numbers.select(2, 0).flatten() * count).to(torch::kInt64);
+  torch::Tensor picture = (first + nth.minimum((count - 1).clamp_min(0)))
+                              .clamp_max(pool_.pixels.size(0) - 1)
+                              .view({with, slots_});
   if (instances_.pictures.defined()) {
-    picture = instances_.pictures.index_select(0, rows.narrow(0, 0, with)).gather(1, batch.slot_positions);
-    picture = picture.to(torch::kInt64).clamp_min(0);
-  } else {
-    const torch::Tensor shown = batch.shown(class_of_).flatten();
-    const torch::Tensor count = class_count_.index_select(0, shown),
-                        first = class_begin_.index_select(0, shown);
-    const torch::Tensor nth = (numbers.select(2, 0).flatten() * count).to(torch::kInt64);
-    picture = (first + nth.minimum((count - 1).clamp_min(0)))
-                  .clamp_max(pool_.pixels.size(0) - 1)
-                  .view({with, slots_});
+    const torch::Tensor named = instances_.pictures.index_select(0, rows.narrow(0, 0, with))
+                                    .gather(1, batch.slot_positions)
+                                    .to(torch::kInt64);
+    picture = torch::where(named >= 0, named, picture);
   }
   torch::Tensor pixels = pool_.pixels.index_select(0, picture.flatten()).to(torch::kFloat32).div_(255);
   if (options_.distortion > 0) {

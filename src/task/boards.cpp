@@ -61,7 +61,10 @@ Instances generated_boards(const Task& task, Part part, std::int64_t count) {
     const formats::SafeTensorFile file = formats::read_safetensors(path);
     const formats::SafeTensor *labels = file.find("labels"), *evidence = file.find("evidence");
     if (labels && evidence && file.metadata.count("program") && file.metadata.at("program") == program) {
-      return {nn::unpack(*labels).to(torch::kInt16), nn::unpack(*evidence).to(torch::kBool), {}};
+      Instances kept;
+      kept.labels = nn::unpack(*labels).to(torch::kInt16);
+      kept.evidence = nn::unpack(*evidence).to(torch::kBool);
+      return kept;
     }
   }
   const int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));

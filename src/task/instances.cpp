@@ -15,18 +15,44 @@ ImagePool ImagePool::to(torch::Device device) const {
   return pixels.defined() ? ImagePool{pixels.to(device), classes.to(device), names, place} : *this;
 }
 
+namespace {
+
+constexpr torch::Tensor Instances::*kFields[] = {
+    &Instances::labels, &Instances::evidence, &Instances::pictures, &Instances::shows,
+    &Instances::known,  &Instances::observed, &Instances::atoms};
+
+template <class Change>
+Instances changed(const Instances& from, const Change& change) {
+  Instances to;
+  for (const auto field : kFields) {
+    if ((from.*field).defined()) to.*field = change(from.*field);
+  }
+  return to;
+}
+
+}  // namespace
+
 Instances Instances::blank(std::int64_t count, std::int64_t positions) {
-  return {
-      torch::full({count, positions}, -1, torch::kInt16), torch::zeros({count, positions}, torch::kBool), {}};
+  Instances instances;
+  instances.labels = torch::full({count, positions}, -1, torch::kInt16);
+  instances.evidence = torch::zeros({count, positions}, torch::kBool);
+  return instances;
+}
+
+Instances Instances::completed() const {
+  Instances whole = *this;
+  if (!shows.defined()) whole.shows = labels;
+  if (!known.defined()) whole.known = labels >= 0;
+  if (!observed.defined()) whole.observed = torch::zeros_like(whole.known);
+  return whole;
 }
 
 Instances Instances::slice(std::int64_t first, std::int64_t count) const {
-  return {labels.narrow(0, first, count), evidence.narrow(0, first, count),
-          pictures.defined() ? pictures.narrow(0, first, count) : pictures};
+  return changed(*this, [&](const torch::Tensor& tensor) { return tensor.narrow(0, first, count); });
 }
 
 Instances Instances::to(torch::Device device) const {
-  return {labels.to(device), evidence.to(device), pictures.defined() ? pictures.to(device) : pictures};
+  return changed(*this, [&](const torch::Tensor& tensor) { return tensor.to(device); });
 }
 
 }  // namespace as2::task

@@ -25,16 +25,29 @@ struct ImagePool {
   ImagePool to(torch::Device device) const;
 };
 
-// Examples: what every position holds, and which positions are evidence.
+// Examples. What a position's label is, what a picture there shows, and what training may use are three
+// things: hiding a label leaves `shows`, `evidence` and `pictures` as they were.
+//
+// Sources say what labels, evidence and pictures are; complete() and Task::instances() add the rest.
 struct Instances {
-  torch::Tensor labels;    // [instances, positions] int16 symbols; −1: not known
+  torch::Tensor labels;    // [instances, positions] int16 symbols; −1: nobody knows
   torch::Tensor evidence;  // [instances, positions] bool
-  torch::Tensor
-      pictures;  // [instances, positions] int32 indices into the pool, −1: none; undefined: drawn by label
+  // [instances, positions] int32 indices into the pool, −1: drawn by `shows`; undefined: all are.
+  torch::Tensor pictures;
+  // [instances, positions] int16: the symbol that a picture or a given value there shows, or would show were
+  // it evidence; −1: nobody knows.
+  torch::Tensor shows;
+  torch::Tensor known;     // [instances, positions] bool: labels that cross-entropy may use
+  torch::Tensor observed;  // [instances, positions] bool: labels that constraints and likelihoods are given
+  // [instances, atoms] int8 for the atoms that the task observes: 1 and 0, holds or does not; −1: not
+  // observed. Undefined: the task observes none.
+  torch::Tensor atoms;
 
   // Examples that say nothing yet.
   static Instances blank(std::int64_t count, std::int64_t positions);
   std::int64_t size() const { return labels.size(0); }
+  // Those that are not said yet: every known label may be used, none is observed, and pictures show labels.
+  Instances completed() const;
   // `count` examples from `first` on, sharing storage.
   Instances slice(std::int64_t first, std::int64_t count) const;
   Instances to(torch::Device device) const;

@@ -11,7 +11,7 @@ Symmetries::Symmetries(int box, torch::Device device) : side_(box * box) {
   line_orders_ = torch::tensor(lines).view({-1, side_}).to(device);
 }
 
-void Symmetries::apply(const torch::Tensor& numbers, torch::Tensor& labels, torch::Tensor& evidence) const {
+Symmetries::Drawn Symmetries::draw(const torch::Tensor& numbers) const {
   const auto orders = [&](std::int64_t column) {
     const std::int64_t count = line_orders_.size(0);
     const torch::Tensor choice = (numbers.select(1, column) * count).to(torch::kInt64).clamp_max(count - 1);
@@ -19,12 +19,13 @@ void Symmetries::apply(const torch::Tensor& numbers, torch::Tensor& labels, torc
   };
   const torch::Tensor rows = orders(0).unsqueeze(2), columns = orders(1).unsqueeze(1);
   const torch::Tensor transpose = (numbers.select(1, 2) < 0.5).view({-1, 1, 1});
-  const torch::Tensor from =
-      torch::where(transpose, columns * side_ + rows, rows * side_ + columns).flatten(1);
-  labels = labels.gather(1, from);
-  evidence = evidence.gather(1, from);
-  const torch::Tensor renamed = numbers.narrow(1, 3, side_).argsort(1, false).gather(1, labels.clamp_min(0));
-  labels = torch::where(labels < 0, labels, renamed);
+  return {torch::where(transpose, columns * side_ + rows, rows * side_ + columns).flatten(1),
+          numbers.narrow(1, 3, side_).argsort(1, false)};
+}
+
+torch::Tensor Symmetries::Drawn::moved_digits(const torch::Tensor& digits) const {
+  const torch::Tensor here = moved(digits);
+  return torch::where(here < 0, here, renamed.gather(1, here.clamp_min(0)));
 }
 
 }  // namespace as2::task

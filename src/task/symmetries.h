@@ -13,9 +13,18 @@ class Symmetries {
   // Numbers in 0 … 1 that one symmetry is drawn with: the order of rows, that of columns, whether to
   // transpose, and one per digit, whose ranks rename them.
   std::int64_t numbers() const { return side_ + 3; }
-  // `numbers` [boards, numbers()] gives each board of `labels` [boards, cells], −1 where not known, and
-  // `evidence` [boards, cells] a symmetry of its own.
-  void apply(const torch::Tensor& numbers, torch::Tensor& labels, torch::Tensor& evidence) const;
+  // One symmetry per board.
+  struct Drawn {
+    torch::Tensor from;     // [boards, cells] int64: the cell that comes here
+    torch::Tensor renamed;  // [boards, digits] int64: what each digit is called now
+
+    // What belongs to the cells, [boards, cells].
+    torch::Tensor moved(const torch::Tensor& cells) const { return cells.gather(1, from); }
+    // Digits in the cells, [boards, cells] int64; −1, not known, stays.
+    torch::Tensor moved_digits(const torch::Tensor& digits) const;
+  };
+  // From `numbers` [boards, numbers()].
+  Drawn draw(const torch::Tensor& numbers) const;
 
  private:
   std::int64_t side_;

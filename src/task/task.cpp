@@ -10,11 +10,21 @@
 namespace as2::task {
 namespace {
 
-torch::Tensor matching(const compile::ConstraintProgram& program, const std::vector<std::string>& patterns) {
+// [positions] bool: those that match a pattern of this setting; each pattern must match some.
+torch::Tensor matching(const compile::ConstraintProgram& program, const std::string& setting,
+                       const std::vector<std::string>& patterns) {
   torch::Tensor mask = torch::zeros({static_cast<std::int64_t>(program.positions.size())}, torch::kBool);
-  for (std::size_t position = 0; position < program.positions.size(); ++position)
-    mask[static_cast<std::int64_t>(position)] =
-        infer::matches_any(patterns, program.positions[position].name);
+  for (const std::string& pattern : patterns) {
+    bool found = false;
+    for (std::size_t position = 0; position < program.positions.size(); ++position) {
+      if (!infer::matches(pattern, program.positions[position].name)) continue;
+      mask[static_cast<std::int64_t>(position)] = found = true;
+    }
+    if (found) continue;
+    throw InputError(setting + ": no position of the program matches '" + pattern + "'",
+                     {"positions are named like " + program.positions[0].name +
+                      "; `*` stands for any text, and `as2 check --show positions` lists them"});
+  }
   return mask;
 }
 
@@ -40,8 +50,8 @@ Task::Task(const TaskConfig& config, const TaskOptions& options)
         {"say what is open with a choice rule, for example `{ cell(R,C,V) : V=1..9 } = 1 :- R=1..9, "
          "C=1..9.`"});
   }
-  observed_ = matching(*program_, config.observed);
-  labelled_ = matching(*program_, config.labelled);
+  observed_ = matching(*program_, "labels.observed", config.observed);
+  labelled_ = matching(*program_, "labels.positions", config.labelled);
   if (!config.images.positions.empty()) {
     load_pictures();
   } else if (source_of(config.data.source).names_pictures) {
@@ -98,13 +108,14 @@ std::vector<int> Task::evidence_positions() const {
 }
 
 Instances Task::instances(Part part, std::int64_t count) const {
-  const Instances instances = source_of(config_.data.source).make(*this, part, count);
-  return part == Part::kTest ? instances : with_hidden_labels(instances);
+  return supervised(source_of(config_.data.source).make(*this, part, count), part);
 }
 
-Instances Task::with_hidden_labels(Instances instances) const {
-  instances.labels = torch::where(labelled_, instances.labels, torch::full_like(instances.labels, -1));
-  return instances;
+Instances Task::supervised(const Instances& instances, Part part) const {
+  Instances whole = instances.completed();
+  whole.observed = whole.known & observed_;
+  if (part != Part::kTest) whole.known = whole.known & labelled_;
+  return whole;
 }
 
 Instances Task::listed(Part part) const {
@@ -129,8 +140,9 @@ Instances Task::listed(Part part) const {
                                       std::to_string(data.path_validation) + " leaves none to train on");
   }
   const auto split = boards.begin() + (all - data.path_validation);
-  return with_hidden_labels(part == Part::kTrain ? of_boards(*this, {boards.begin(), split})
-                                                 : of_boards(*this, {split, boards.end()}));
+  return supervised(part == Part::kTrain ? of_boards(*this, {boards.begin(), split})
+                                         : of_boards(*this, {split, boards.end()}),
+                    part);
 }
 
 }  // namespace as2::task

@@ -41,17 +41,18 @@ class Task {
   // Positions that can be evidence: those with pictures, or all where a task has none.
   std::vector<int> evidence_positions() const;
 
-  // The examples of a part, from the task's source. Labels that training may not use are hidden in kTrain and
-  // kValidation.
+  // The examples of a part, from the task's source. In kTrain and kValidation only the labels that
+  // labels.positions names may be used.
   Instances instances(Part part, std::int64_t count) const;
   // Boards of the list data.path beside generated ones: its last data.path_validation for kValidation, the
   // others for kTrain; none without a list.
   Instances listed(Part part) const;
-  // [positions] bool: labels the constraint terms are given.
+  // [positions] bool: labels that constraint terms and likelihoods are given.
   torch::Tensor observed() const { return observed_; }
 
  private:
-  Instances with_hidden_labels(Instances instances) const;
+  // Says which labels may be used.
+  Instances supervised(const Instances& instances, Part part) const;
   void load_pictures();
   void load_mnist();
 

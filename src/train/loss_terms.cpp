@@ -29,7 +29,7 @@ torch::Tensor latent_labels(const Batch& batch) {
 torch::Tensor perception_value(LossInput& in, const torch::Tensor& read, const torch::Tensor& count) {
   if (read.numel() == 0) return torch::zeros({}, count.options());
   const torch::Tensor& logits = in.prediction.perceived;
-  return cross_entropy(logits, in.shown().clamp_max(logits.size(2) - 1), read) / count;
+  return cross_entropy(logits, in.labelled_classes().clamp_max(logits.size(2) - 1), read) / count;
 }
 
 torch::Tensor reasoner_value(LossInput& in, const torch::Tensor& read, const torch::Tensor& count) {
@@ -58,15 +58,15 @@ const torch::Tensor& LossInput::passes() {
 
 const torch::Tensor& LossInput::constrained() {
   if (!constrained_.defined()) {
-    const torch::Tensor given = (batch.known & observed_).unsqueeze(-1);
-    constrained_ = torch::where(given, infer::label_beliefs(batch.labels, batch.known, mask_),
-                                torch::softmax(prediction.logits.back(), -1));
+    constrained_ =
+        torch::where(batch.observed.unsqueeze(-1), infer::label_beliefs(batch.labels, batch.observed, mask_),
+                     torch::softmax(prediction.logits.back(), -1));
   }
   return constrained_;
 }
 
-torch::Tensor LossInput::shown() const {
-  return batch.shown(class_of_);
+torch::Tensor LossInput::labelled_classes() const {
+  return batch.classes_at_slots(batch.labels, class_of_);
 }
 
 const std::vector<LossTerm>& loss_terms() {

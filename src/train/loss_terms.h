@@ -31,22 +31,20 @@ struct LossConfig {
 class LossInput {
  public:
   LossInput(const LossConfig& config, const tp::SoftTp* operator_of_program, const torch::Tensor& class_of,
-            const torch::Tensor& observed, const torch::Tensor& mask, const infer::Batch& read,
-            const infer::Prediction& made)
+            const torch::Tensor& mask, const infer::Batch& read, const infer::Prediction& made)
       : losses(config),
         soft_tp(operator_of_program),
         batch(read),
         prediction(made),
         class_of_(class_of),
-        observed_(observed),
         mask_(mask) {}
 
   // [passes, batch, positions, symbols]: the logits that the reasoner's terms read.
   const torch::Tensor& passes();
   // [batch, positions, symbols]: the beliefs of the last pass, observed labels filled in.
   const torch::Tensor& constrained();
-  // [rows, slots] int64: the class that each picture shows.
-  torch::Tensor shown() const;
+  // [rows, slots] int64: the class that the label of each picture names.
+  torch::Tensor labelled_classes() const;
 
   const LossConfig& losses;
   const tp::SoftTp* soft_tp;
@@ -54,7 +52,7 @@ class LossInput {
   const infer::Prediction& prediction;
 
  private:
-  const torch::Tensor &class_of_, &observed_, &mask_;
+  const torch::Tensor &class_of_, &mask_;
   torch::Tensor passes_, constrained_;
 };
 

@@ -10,10 +10,9 @@ namespace as2::train {
 
 class Objective {
  public:
-  // `soft_tp` may be null when neither constraint term has weight. `observed` [positions] bool, `mask`
-  // [positions, symbols] bool.
+  // `soft_tp` may be null when neither constraint term has weight. `mask` [positions, symbols] bool.
   Objective(const LossConfig& losses, const tp::SoftTp* soft_tp, const infer::PictureMap& map,
-            torch::Tensor observed, torch::Tensor mask);
+            torch::Tensor mask);
 
   // The terms with a weight, in the order of values().
   const std::vector<std::string>& names() const { return names_; }
@@ -33,7 +32,7 @@ class Objective {
   const tp::SoftTp* soft_tp_;
   std::vector<std::string> names_;
   std::vector<const LossTerm*> terms_;  // those with a weight
-  torch::Tensor class_of_, observed_, mask_, weights_;
+  torch::Tensor class_of_, mask_, weights_;
 };
 
 }  // namespace as2::train

@@ -73,8 +73,7 @@ Trainer::Trainer(const Config& config, const nn::ModelOptions& model, const Task
     throw InputError("losses.perception has a weight, but there is no perception or no position has pictures",
                      {"set images.positions and model.perception.preset, or losses.perception.weight = 0"});
   }
-  objective_ =
-      std::make_unique<Objective>(config_.losses, &soft_tp_, task.pictures(), task.observed(), mask_);
+  objective_ = std::make_unique<Objective>(config_.losses, &soft_tp_, task.pictures(), mask_);
 
   if (config_.train.batch % workers_.world() != 0) {
     throw InputError("train.batch = " + std::to_string(config_.train.batch) + " cannot be shared evenly by " +
@@ -153,7 +152,7 @@ void Trainer::begin_carry() {
   torch::NoGradGuard no_grad;
   current_.copy_from(batches_->batch(0, 0));  // the shapes; its rows are all replaced
   const compat::AutocastScope autocast(device_.type(), low_precision());
-  const nn::ReasonerInput input{infer::label_beliefs(current_.labels, current_.evidence, mask_),
+  const nn::ReasonerInput input{infer::label_beliefs(current_.shows, current_.given, mask_),
                                 current_.evidence};
   carry_ = std::make_unique<Carry>(*model_->reasoner,
                                    CarryOptions{train.segments, train.corrupted_share, train.corruption},

@@ -99,10 +99,11 @@ void Trainer::calibrate() {
   for (std::int64_t index = 0; index * validation_->rows() < validated_; ++index) {
     const Batch batch = validation_->batch(0, index);
     const std::int64_t rows = batch.pixels.size(0), slots = batch.pixels.size(1);
-    const torch::Tensor seen = batch.slot_mask.flatten().nonzero().squeeze(1);
+    const torch::Tensor known = batch.known.narrow(0, 0, rows).gather(1, batch.slot_positions);
+    const torch::Tensor seen = (batch.slot_mask & known).flatten().nonzero().squeeze(1);
     logits.push_back(
         model_->perception->forward(batch.pixels.view({rows * slots, 28, 28})).logits.index_select(0, seen));
-    labels.push_back(batch.shown(class_of).flatten().index_select(0, seen));
+    labels.push_back(batch.classes_at_slots(batch.labels, class_of).flatten().index_select(0, seen));
   }
   model_->perception->calibrate(torch::cat(logits), torch::cat(labels));
 }

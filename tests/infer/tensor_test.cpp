@@ -52,8 +52,8 @@ TEST_F(Answering, GivesWhatABatchGives) {
   std::vector<Scene> scenes(2);
   const int at[2][2] = {{0, 2}, {1, 2}};
   Batch batch;
-  batch.labels = torch::zeros({2, 4}, torch::kInt64);
-  batch.known = torch::zeros({2, 4}, torch::kBool);
+  batch.shows = torch::zeros({2, 4}, torch::kInt64);
+  batch.given = torch::zeros({2, 4}, torch::kBool);
   batch.evidence = torch::zeros({2, 4}, torch::kBool);
   batch.slot_positions = torch::zeros({2, 3}, torch::kInt64);  // the third slot is padding
   batch.slot_mask = torch::tensor({{1, 1, 0}, {1, 1, 0}}).to(torch::kBool);

@@ -6,7 +6,9 @@ namespace {
 
 constexpr std::pair<const char*, torch::Tensor Batch::*> kFields[] = {
     {"labels", &Batch::labels},       {"known", &Batch::known},
-    {"evidence", &Batch::evidence},   {"slot_positions", &Batch::slot_positions},
+    {"observed", &Batch::observed},   {"atoms", &Batch::atoms},
+    {"evidence", &Batch::evidence},   {"shows", &Batch::shows},
+    {"given", &Batch::given},         {"slot_positions", &Batch::slot_positions},
     {"slot_mask", &Batch::slot_mask}, {"pixels", &Batch::pixels}};
 
 }  // namespace
@@ -45,10 +47,10 @@ std::vector<std::pair<std::string, torch::Tensor>> Batch::tensors() const {
   return tensors;
 }
 
-torch::Tensor Batch::shown(const torch::Tensor& class_of) const {
-  const torch::Tensor symbols = labels.narrow(0, 0, slot_positions.size(0)).gather(1, slot_positions);
-  const torch::Tensor cells = (slot_positions * class_of.size(1) + symbols).flatten();
-  return class_of.flatten().index_select(0, cells).view_as(symbols);
+torch::Tensor Batch::classes_at_slots(const torch::Tensor& symbols, const torch::Tensor& class_of) const {
+  const torch::Tensor here = symbols.narrow(0, 0, slot_positions.size(0)).gather(1, slot_positions);
+  const torch::Tensor cells = (slot_positions * class_of.size(1) + here).flatten();
+  return class_of.flatten().index_select(0, cells).view_as(here);
 }
 
 torch::Tensor class_tensor(const PictureMap& map, torch::Device device) {

@@ -11,10 +11,16 @@
 
 namespace as2::infer {
 
+// What a position shows, what its label is and what may be used of it are kept apart: hiding a label changes
+// no picture, and what may not be used is not in the batch.
 struct Batch {
-  torch::Tensor labels;          // [batch, positions] int64, 0 where not known
-  torch::Tensor known;           // [batch, positions] bool
-  torch::Tensor evidence;        // [batch, positions] bool
+  torch::Tensor labels;    // [batch, positions] int64, 0 where neither known nor observed
+  torch::Tensor known;     // [batch, positions] bool: labels that cross-entropy may use
+  torch::Tensor observed;  // [batch, positions] bool: labels that constraint terms and likelihoods are given
+  torch::Tensor atoms;     // [batch, atoms] int8: 1 and 0, observed to hold or not to; −1: not observed
+  torch::Tensor evidence;  // [batch, positions] bool
+  torch::Tensor shows;     // [batch, positions] int64: what pictures and given values show, 0 where nothing
+  torch::Tensor given;     // [batch, positions] bool: evidence whose value may stand for its picture
   torch::Tensor slot_positions;  // [rows, slots] int64: the positions with pictures, padded with 0
   torch::Tensor slot_mask;       // [rows, slots] bool
   torch::Tensor pixels;  // [rows, slots, 28, 28] float in 0 … 1; rows ≤ batch: the first rows only; may be
@@ -26,8 +32,9 @@ struct Batch {
   void take_rows(const Batch& other, const torch::Tensor& rows);
   // Those that are defined, under their names, sharing storage.
   std::vector<std::pair<std::string, torch::Tensor>> tensors() const;
-  // [rows, slots] int64: the class that each slot's picture shows, from the labels and class_tensor().
-  torch::Tensor shown(const torch::Tensor& class_of) const;
+  // [rows, slots] int64: the class that shows the symbol which `symbols` [batch, positions] has at each slot,
+  // from class_tensor().
+  torch::Tensor classes_at_slots(const torch::Tensor& symbols, const torch::Tensor& class_of) const;
 };
 
 // The first of `flags` [batch], one for each row of `like`, shaped to be broadcast over it.

@@ -43,15 +43,13 @@ torch::Tensor Network::with_perceived(const torch::Tensor& base, const torch::Te
 
 Prediction Network::forward(const Batch& batch, const ForwardOptions& options) {
   Prediction prediction;
-  prediction.evidence = label_beliefs(batch.labels, batch.evidence & batch.known, mask_);
+  prediction.evidence = label_beliefs(batch.shows, batch.given, mask_);
   if (batch.pixels.defined() && model_.perception) {
     prediction.perceived = perceive(batch.pixels);
     const std::int64_t seen = std::min(options.perceived_rows, batch.pixels.size(0));
     if (seen > 0) {
-      torch::Tensor logits = prediction.perceived.narrow(0, 0, seen);
-      if (model_.reasoner && !options.evidence_gradient) logits = logits.detach();
       const torch::Tensor beliefs =
-          with_perceived(prediction.evidence.narrow(0, 0, seen), logits,
+          with_perceived(prediction.evidence.narrow(0, 0, seen), prediction.perceived.narrow(0, 0, seen),
                          batch.slot_positions.narrow(0, 0, seen), batch.slot_mask.narrow(0, 0, seen));
       const std::int64_t rest = prediction.evidence.size(0) - seen;
       prediction.evidence =
@@ -59,7 +57,8 @@ Prediction Network::forward(const Batch& batch, const ForwardOptions& options) {
     }
   }
   if (model_.reasoner) {
-    nn::ReasonerInput input{prediction.evidence, batch.evidence};
+    nn::ReasonerInput input{options.evidence_gradient ? prediction.evidence : prediction.evidence.detach(),
+                            batch.evidence};
     if (options.state) input.state = options.state(input);
     nn::ReasonerOutput output = model_.reasoner->forward(input);
     prediction.logits = std::move(output.logits);

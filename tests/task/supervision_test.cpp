@@ -1,0 +1,175 @@
+// What a picture shows, what a label is and what training may use are three things, in every source.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "random.h"
+#include "support/bars.h"
+#include "support/temporary_folder.h"
+#include "task/batches.h"
+#include "task/sources.h"
+#include "task/task.h"
+
+namespace as2::task {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+const char* const kSum =
+    "{ d(I,V) : V=1..4 } = 1 :- I=1..2.\n"
+    "{ total(S) : S=2..8 } = 1.\n"
+    ":- total(S), #sum{ V,I : d(I,V) } != S.\n";
+const char* const kLatin =
+    "{ cell(R,C,V) : V=1..4 } = 1 :- R=1..4, C=1..4.\n"
+    ":- V=1..4, R=1..4, #count{ C : cell(R,C,V) } > 1.\n"
+    ":- V=1..4, C=1..4, #count{ R : cell(R,C,V) } > 1.\n";
+
+// A small task per source, all with the same pictures.
+class EverySource : public ::testing::TestWithParam<std::string> {
+ protected:
+  EverySource() { as2::testing::write_bars(folder_ / "bars"); }
+
+  TaskConfig config() const {
+    const std::string& source = GetParam();
+    TaskConfig config;
+    config.images.source = folder_ / "bars";
+    config.data.source = source;
+    config.data.box = 2;
+    config.data.min_clues = 4;
+    config.data.max_clues = 8;
+    config.data.train = 24;
+    config.data.validation = 8;
+    config.labelled = {"*"};
+    if (source == "boards") {
+      config.program.file = AS2_SOURCE_DIR "/programs/sudoku.lp";
+      config.program.constants = {{"b", "2"}};
+      config.images.positions = {"cell(*"};
+    } else if (source == "images") {
+      config.program.file = folder_.put("one.lp", "{ d(1..4) } = 1.\n");
+      config.images.positions = {"*"};
+    } else if (source == "answers") {
+      config.program.file = folder_.put("latin.lp", kLatin);
+      config.images.positions = {"cell(*"};
+    } else {
+      config.program.file = folder_.put("sum.lp", kSum);
+      config.images.positions = {"d(*"};
+    }
+    if (source == "instances") {
+      std::string lines;
+      for (int n = 0; n < 32; ++n) {
+        const int a = 1 + n % 4, b = 1 + n / 4 % 4;
+        lines += "{\"labels\": {\"d(1,_)\": \"" + std::to_string(a) + "\", \"d(2,_)\": \"" +
+                 std::to_string(b) + "\", \"total(_)\": \"" + std::to_string(a + b) + "\"}}\n";
+      }
+      config.data.path = folder_.put("list.jsonl", lines);
+    }
+    return config;
+  }
+
+  static Batches batches_of(const Task& task, const Instances& instances) {
+    BatchOptions options;
+    options.batch = options.picture_rows = 8;
+    options.seed = 5;
+    options.distortion = 1;
+    options.symmetry_box = task.config().data.source == "boards" ? 2 : 0;
+    return {instances, task.pool(Part::kTrain), task.pictures(), options, torch::kCPU};
+  }
+
+  test::TemporaryFolder folder_;
+};
+
+std::vector<std::string> names_of(const Task& task) {
+  std::vector<std::string> names;
+  for (const compile::Position& position : task.program().positions) names.push_back(position.name);
+  return names;
+}
+
+TEST_P(EverySource, HidingLabelsChangesNothingElse) {
+  const TaskConfig whole = config();
+  const Task open(whole, {});
+  const std::vector<std::string> names = names_of(open);
+  const Instances all = open.instances(Part::kTrain, 24);
+  Random random(3);
+  for (int trial = 0; trial < 12; ++trial) {
+    TaskConfig hiding = whole;
+    hiding.labelled.clear();
+    for (const std::string& name : names) {
+      if (random.below(2) == 0) hiding.labelled.push_back(name);
+      if (random.below(4) == 0) hiding.observed.push_back(name);
+    }
+    const Task task(hiding, {});
+    const Instances some = task.instances(Part::kTrain, 24);
+    Batches a = batches_of(open, all), b = batches_of(task, some);
+    for (int epoch = 0; epoch < 2; ++epoch) {
+      const Batch full = a.batch(epoch, 1), part = b.batch(epoch, 1);
+      EXPECT_TRUE(part.evidence.equal(full.evidence));
+      EXPECT_TRUE(part.shows.equal(full.shows));
+      EXPECT_TRUE(part.slot_positions.equal(full.slot_positions));
+      EXPECT_TRUE(part.slot_mask.equal(full.slot_mask));
+      EXPECT_TRUE(part.pixels.equal(full.pixels));
+      const torch::Tensor used = part.known | part.observed;
+      EXPECT_TRUE(part.labels.equal(torch::where(used, full.labels, torch::zeros_like(full.labels))));
+      if (GetParam() == "boards") continue;  // under a symmetry another cell comes here
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        const auto column = static_cast<std::int64_t>(i);
+        EXPECT_EQ(part.known.select(1, column).any().item<bool>(),
+                  infer::matches_any(hiding.labelled, names[i]));
+        EXPECT_EQ(part.observed.select(1, column).any().item<bool>(),
+                  infer::matches_any(hiding.observed, names[i]));
+      }
+    }
+  }
+}
+
+TEST_P(EverySource, APoisonedHiddenLabelReachesNoBatch) {
+  TaskConfig hiding = config();
+  const Task open(hiding, {});
+  const std::vector<std::string> names = names_of(open);
+  for (const std::int16_t poison : {-1, 0, 1, 3}) {
+    hiding.labelled = {names.back()};
+    hiding.observed = {names.front()};
+    const Task task(hiding, {});
+    const Instances clean = task.instances(Part::kTrain, 24);
+    Instances poisoned = clean;
+    poisoned.labels =
+        torch::where(clean.known | clean.observed, clean.labels, torch::full_like(clean.labels, poison));
+    Batches a = batches_of(task, clean), b = batches_of(task, poisoned);
+    const auto left = a.batch(1, 0).tensors(), right = b.batch(1, 0).tensors();
+    ASSERT_EQ(left.size(), right.size());
+    for (std::size_t t = 0; t < left.size(); ++t)
+      EXPECT_TRUE(left[t].second.equal(right[t].second)) << left[t].first;
+  }
+}
+
+// A picture that may not be labelled is not replaced by its value either.
+TEST_P(EverySource, AHiddenLabelIsNotGivenInPlaceOfItsPicture) {
+  TaskConfig hiding = config();
+  hiding.labelled = {};
+  const Task task(hiding, {});
+  Batches batches = batches_of(task, task.instances(Part::kTrain, 24));
+  EXPECT_FALSE(batches.batch(0, 0).given.any().item<bool>());
+  const Task open(config(), {});
+  Batches labelled = batches_of(open, open.instances(Part::kTrain, 24));
+  const Batch batch = labelled.batch(0, 0);
+  EXPECT_TRUE(batch.given.equal(batch.evidence));
+}
+
+TEST_P(EverySource, PatternsThatMatchNothingAreRefused) {
+  for (const bool observed : {false, true}) {
+    TaskConfig wrong = config();
+    (observed ? wrong.observed : wrong.labelled) = {"nothing(*"};
+    const std::string setting = observed ? "labels.observed" : "labels.positions";
+    try {
+      const Task task(wrong, {});
+      ADD_FAILURE() << "accepted";
+    } catch (const InputError& error) {
+      EXPECT_THAT(error.what(), AllOf(HasSubstr(setting), HasSubstr("'nothing(*'"), HasSubstr("note: ")));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sources, EverySource, ::testing::ValuesIn(source_names()),
+                         [](const auto& source) { return source.param; });
+
+}  // namespace
+}  // namespace as2::task
