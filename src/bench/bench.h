@@ -16,8 +16,8 @@ namespace as2::bench {
 struct Subject {
   const char* name;
   const char* summary;
-  // Measures, and returns {"rows": [{"name", "value", "unit", "target", "ok"} …], …}. Soft T_P and training
-  // run on the device, the others on the CPU.
+  // Measures, and returns {"rows": [{"name", "value", "unit", "target", "ok"} …], …}. Soft T_P, circuits
+  // and training run on the device, the others on the CPU.
   nlohmann::ordered_json (*measure)(torch::Device device);
 };
 
@@ -26,6 +26,7 @@ const std::vector<Subject>& subjects();
 
 nlohmann::ordered_json measure_decode(torch::Device device);      // decode.cpp
 nlohmann::ordered_json measure_misreading(torch::Device device);  // misreading.cpp
+nlohmann::ordered_json measure_prob(torch::Device device);        // prob.cpp
 nlohmann::ordered_json measure_solve(torch::Device device);       // solve.cpp
 nlohmann::ordered_json measure_tp(torch::Device device);          // tp.cpp
 nlohmann::ordered_json measure_train(torch::Device device);       // train.cpp
