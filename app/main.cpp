@@ -12,6 +12,8 @@ int main(int argc, char** argv) {
        "make fewer at a time: --count"},
       {"decode", "An assignment that satisfies the program, from beliefs", declare_decode,
        "a smaller instance of the program needs less, and so do fewer documents or --threads 1"},
+      {"predict", "A trained model on given pictures: beliefs, answer, probabilities", declare_predict,
+       "give fewer examples at a time"},
       {"prob", "Exact probabilities of the program, of queries and of every symbol", declare_prob,
        "a smaller instance of the program needs less"},
       {"serve", "The page in the browser, and a JSON API with the verbs' own documents", declare_serve},

@@ -7,6 +7,8 @@ int main(int argc, char** argv) {
   using namespace as2::cli;
   const std::vector<Verb> verbs = {
       {"bench", "Performance figures, as ratios in one run", declare_bench},
+      {"predict", "A trained model on given pictures: beliefs, answer, probabilities",
+       declare_predict_with_torch, "give fewer examples at a time"},
       {"solve", "Pictures of boards in, solved boards out", declare_solve_with_torch,
        "give fewer pictures at a time"},
       {"tp", "Image, residual, loss and gradient of soft T_P at given beliefs", declare_tp,

@@ -20,10 +20,12 @@
 
 namespace as2::infer {
 
-// A picture as the card's preprocessing says: 28 × 28 grey bytes in reading order, paper 0, ink 255.
+// A picture as the card's preprocessing says: 28 × 28 grey bytes in reading order, paper 0, ink 255. Where
+// the symbol is known it takes the picture's place.
 struct Picture {
   int position = 0;
   std::vector<std::uint8_t> pixels;
+  int symbol = -1;  // known; −1: the picture shows it
 };
 // The pictures of one instance, ascending in their positions.
 using Scene = std::vector<Picture>;

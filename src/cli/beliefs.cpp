@@ -294,6 +294,18 @@ int require_symbol(const compile::ConstraintProgram& program, int position, cons
       {"its symbols are " + joined(program.positions[position].symbols, 12)});
 }
 
+AtPosition split_at_position(const compile::ConstraintProgram& program, const std::string& option,
+                             const std::string& argument, const std::string& expected) {
+  const std::size_t first = argument.find('=');
+  if (first == std::string::npos) throw UsageError(option + " " + argument + ": expected " + expected);
+  for (std::size_t at = first; at != std::string::npos; at = argument.find('=', at + 1)) {
+    const std::string name = argument.substr(0, at);
+    if (const int position = program.find_position(name); position >= 0)
+      return {position, name, argument.substr(at + 1)};
+  }
+  return {-1, argument.substr(0, first), argument.substr(first + 1)};
+}
+
 std::vector<Document> split_documents(const std::string& text, const std::string& name) {
   std::vector<Document> lines;
   int number = 0;

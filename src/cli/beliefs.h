@@ -61,4 +61,14 @@ int require_position(const compile::ConstraintProgram& program, const std::strin
 int require_symbol(const compile::ConstraintProgram& program, int position, const std::string& symbol,
                    const SourceLocation& location);
 
+// Splits `POSITION=VALUE` where the position's name ends: both sides may hold a quoted `=`. Position −1, and
+// all that stands before the first `=`, where the program has no such position; UsageError where there is no
+// `=` at all.
+struct AtPosition {
+  int position = -1;
+  std::string name, value;
+};
+AtPosition split_at_position(const compile::ConstraintProgram& program, const std::string& option,
+                             const std::string& argument, const std::string& expected);
+
 }  // namespace as2::cli

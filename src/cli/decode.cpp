@@ -82,18 +82,10 @@ std::vector<int> read_evidence(const std::vector<std::string>& given, const Cons
 std::vector<decode::Pin> read_pins(const std::vector<std::string>& given, const ConstraintProgram& program) {
   std::vector<decode::Pin> pins;
   for (const std::string& argument : given) {
-    // Both sides may hold a quoted `=`: the first split that names a position is meant.
-    std::size_t equals = argument.find('=');
-    for (std::size_t at = equals; at != std::string::npos; at = argument.find('=', at + 1)) {
-      if (program.find_position(argument.substr(0, at)) >= 0) {
-        equals = at;
-        break;
-      }
-    }
-    if (equals == std::string::npos) throw UsageError("--pin " + argument + ": expected POSITION=SYMBOL");
+    const AtPosition pin = split_at_position(program, "--pin", argument, "POSITION=SYMBOL");
     const SourceLocation location{"--pin"};
-    const int position = require_position(program, argument.substr(0, equals), location);
-    pins.push_back({position, require_symbol(program, position, argument.substr(equals + 1), location)});
+    const int position = require_position(program, pin.name, location);
+    pins.push_back({position, require_symbol(program, position, pin.value, location)});
   }
   return pins;
 }

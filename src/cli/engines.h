@@ -30,7 +30,8 @@ void declare_engine(CLI::App& command, EngineOptions& options);
 const Engine* find_engine(const std::vector<Engine>& engines, const EngineOptions& options);
 boards::OpenSolver opener(const Engine& engine, const EngineOptions& options, bool with_guide = true);
 
-// as2 solve on these engines; any other is left to as2-tensor.
+// The verbs on these engines; any other is left to as2-tensor.
+Action declare_predict_on(CLI::App& command, const std::vector<Engine>& engines);
 Action declare_solve_on(CLI::App& command, const std::vector<Engine>& engines);
 
 }  // namespace as2::cli

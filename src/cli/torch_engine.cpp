@@ -20,6 +20,10 @@ infer::Solver open_torch(const EngineOptions& options, const infer::Card& card,
 
 const Engine kTorchEngine{"torch", open_torch};
 
+Action declare_predict_with_torch(CLI::App& command) {
+  return declare_predict_on(command, {kNativeEngine, kTorchEngine});
+}
+
 Action declare_solve_with_torch(CLI::App& command) {
   return declare_solve_on(command, {kNativeEngine, kTorchEngine});
 }

@@ -9,6 +9,8 @@ Action declare_bench(CLI::App& command);
 Action declare_check(CLI::App& command);
 Action declare_data(CLI::App& command);
 Action declare_decode(CLI::App& command);
+Action declare_predict(CLI::App& command);
+Action declare_predict_with_torch(CLI::App& command);  // torch_engine.cpp
 Action declare_prob(CLI::App& command);
 Action declare_serve(CLI::App& command);
 Action declare_solve(CLI::App& command);

@@ -1,6 +1,10 @@
 #include "infer/pictures.h"
 
 #include <algorithm>
+#include <numeric>
+
+#include "formats/image.h"
+#include "infer/network_options.h"
 
 namespace as2::infer {
 
@@ -54,6 +58,16 @@ PictureMap map_pictures(const compile::ConstraintProgram& program, const std::ve
                          : std::vector<std::string>{"positions are named like " + program.positions[0].name});
   }
   return map;
+}
+
+std::vector<std::uint8_t> read_picture(const std::string& path) {
+  std::vector<std::uint8_t> grey =
+      formats::resize(formats::read_image(path), kPictureSide, kPictureSide).pixels;
+  const auto total = std::accumulate(grey.begin(), grey.end(), std::int64_t{0});
+  if (2 * total > 255 * static_cast<std::int64_t>(grey.size())) {
+    for (std::uint8_t& pixel : grey) pixel = static_cast<std::uint8_t>(255 - pixel);
+  }
+  return grey;
 }
 
 }  // namespace as2::infer

@@ -1,6 +1,7 @@
 // Which positions of a program have pictures, and what the pictures can show.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -22,5 +23,10 @@ struct PictureMap {
 // symbol has no picture, or where no position matches.
 PictureMap map_pictures(const compile::ConstraintProgram& program, const std::vector<std::string>& patterns,
                         const std::vector<std::string>& classes);
+
+// A user's picture, PNG, JPEG, BMP or PGM of any size, as perception reads it: 28 × 28 grey bytes, ink 255 on
+// paper 0. It is scaled by averaging areas, and turned round where most of it is light. InputError where the
+// file cannot be read.
+std::vector<std::uint8_t> read_picture(const std::string& path);
 
 }  // namespace as2::infer

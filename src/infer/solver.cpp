@@ -105,18 +105,22 @@ std::vector<Evidence> Solver::look(const Scene* first, std::size_t count) {
                       (seen[n].positions.empty() || seen[n].positions.back() < picture.position),
                   "the pictures of a scene stand at ascending positions of the program");
       seen[n].positions.push_back(picture.position);
-      pictures.push_back(&picture);
+      if (picture.symbol < 0) pictures.push_back(&picture);
     }
   }
   const auto perceived = perceiver_->perceive(pictures);
   AS2_REQUIRE(perceived.size() == pictures.size(), "one distribution per picture");
   auto row = perceived.begin();
-  for (Evidence& evidence : seen) {
-    for (const int position : evidence.positions) {
-      std::copy(row->begin(), row->end(),
-                evidence.beliefs.begin() +
-                    static_cast<std::ptrdiff_t>(static_cast<std::size_t>(position) * stride));
-      ++row;
+  for (std::size_t n = 0; n < count; ++n) {
+    for (const Picture& picture : first[n]) {
+      double* const own = seen[n].beliefs.data() + static_cast<std::size_t>(picture.position) * stride;
+      if (picture.symbol < 0) {
+        std::copy(row->begin(), row->end(), own);
+        ++row;
+      } else {
+        std::fill_n(own, stride, 0);
+        own[picture.symbol] = 1;
+      }
     }
   }
   return seen;

@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include "as2/error.h"
-#include "datasets/mnist.h"
-#include "formats/image.h"
+#include "infer/network_options.h"
+#include "infer/pictures.h"
 
 namespace as2::task {
 namespace {
@@ -22,11 +22,10 @@ std::vector<fs::path> sorted_entries(const fs::path& folder) {
 }
 
 torch::Tensor read_picture(const fs::path& path) {
-  const formats::Image image =
-      formats::resize(formats::read_image(path.string()), datasets::kDigitSide, datasets::kDigitSide);
-  torch::Tensor grey = torch::empty({datasets::kDigitSide, datasets::kDigitSide}, torch::kUInt8);
-  std::copy(image.pixels.begin(), image.pixels.end(), grey.data_ptr<std::uint8_t>());
-  return grey.to(torch::kFloat32).mean().item<float>() > 127.5F ? 255 - grey : grey;
+  const std::vector<std::uint8_t> pixels = infer::read_picture(path.string());
+  torch::Tensor grey = torch::empty({infer::kPictureSide, infer::kPictureSide}, torch::kUInt8);
+  std::copy(pixels.begin(), pixels.end(), grey.data_ptr<std::uint8_t>());
+  return grey;
 }
 
 }  // namespace

@@ -1,0 +1,501 @@
+// as2 predict: any trained model on given pictures. What perception believes, the most probable answer set,
+// and the probability of whatever is asked or observed.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "as2/compile.h"
+#include "as2/error.h"
+#include "as2/probability.h"
+#include "as2/resources.h"
+#include "cli/beliefs.h"
+#include "cli/engines.h"
+#include "cli/verbs.h"
+#include "infer/example_lines.h"
+#include "native/threads.h"
+#include "text.h"
+
+namespace as2::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+using compile::ConstraintProgram;
+using infer::ExampleLine;
+using prob::Observation;
+
+constexpr std::size_t kExamplesAtOnce = 256;
+constexpr int kBestByDefault = 1000;
+constexpr int kDrawnByDefault = 100000;
+
+struct Arguments {
+  std::string model, instances, approx;
+  std::vector<std::string> images, queries;
+  bool partial = false, json = false;
+  int approx_size = 0;
+  double time_budget = 60;
+  std::int64_t memory_budget = 2048;
+  EngineOptions engine;
+};
+
+// Weights by their file, by the folder of a run, by the name of a shipped model or of its task.
+fs::path find_model(const std::string& given) {
+  std::error_code none;
+  if (fs::is_directory(given, none)) return fs::path(given) / "model.safetensors";
+  const fs::path shipped = data_dir() / "models" / (given + ".safetensors");
+  if (fs::path(given).extension() == ".safetensors" || given.find('/') != std::string::npos) return given;
+  return fs::exists(shipped, none) ? shipped : infer::default_model(given);
+}
+
+// One example on its way: what was given, or why it cannot be used.
+struct Example {
+  ExampleLine line;
+  std::vector<std::size_t> questions;
+  infer::Scene scene;
+  std::string error;
+};
+
+// What is asked, each question once, whatever the number of examples that ask it.
+class Questions {
+ public:
+  explicit Questions(const ConstraintProgram& program) : program_(program) {}
+
+  // `total(7), not carry(1,1)`, or every atom that matches `total(_)`.
+  void ask(const std::string& text) {
+    const bool pattern = text.find('=') == std::string::npos && has_blank(text);
+    if (!pattern) {
+      always_.push_back(add(text));
+      for (const auto& observable : observations_[always_.back()]) {
+        if (!observable.known)
+          std::cerr << "warning: '" << observable.text
+                    << "' can never hold: the program has no such atom, or #show hides it\n";
+      }
+      return;
+    }
+    const auto atoms = prob::matching_atoms(program_, text);
+    if (atoms.empty()) {
+      throw InputError("--query " + text + ": no atom of the program matches",
+                       {"`_` stands for any argument: total(_); atoms hidden by #show are not found"});
+    }
+    for (const auto& [atom, observable] : atoms) always_.push_back(add(atom, {observable}));
+  }
+
+  // What a line observes must be something that the program knows.
+  std::size_t observe(const std::string& literal, const SourceLocation& place) {
+    try {
+      const std::size_t index = add(literal);
+      for (const auto& observable : observations_[index]) {
+        if (!observable.known)
+          throw InputError("the program has no atom '" + observable.text + "', or #show hides it");
+      }
+      return index;
+    } catch (const InputError& error) {
+      throw InputError(place, "\"observed\" has " + in_quotes(literal), {error.what()});
+    }
+  }
+
+  const std::vector<std::size_t>& always() const { return always_; }
+  const std::vector<Observation>& observations() const { return observations_; }
+  const std::string& text(std::size_t index) const { return texts_[index]; }
+
+  std::vector<int> nodes() const {
+    std::vector<int> nodes;
+    for (const Observation& observation : observations_) {
+      for (const auto& observable : observation) prob::collect_nodes(observable, nodes);
+    }
+    return nodes;
+  }
+
+ private:
+  static bool has_blank(const std::string& text) {
+    const auto word = [&](std::size_t k) {
+      return k < text.size() && (std::isalnum(static_cast<unsigned char>(text[k])) || text[k] == '_');
+    };
+    for (std::size_t k = 0; k < text.size(); ++k) {
+      if (text[k] == '_' && !word(k + 1) && !(k > 0 && word(k - 1))) return true;
+    }
+    return false;
+  }
+  std::size_t add(const std::string& text) {
+    const auto known = index_.find(text);
+    return known != index_.end() ? known->second : add(text, prob::parse_observation(program_, text));
+  }
+  std::size_t add(const std::string& text, Observation observation) {
+    const auto [at, fresh] = index_.emplace(text, observations_.size());
+    if (fresh) {
+      observations_.push_back(std::move(observation));
+      texts_.push_back(text);
+    }
+    return at->second;
+  }
+
+  const ConstraintProgram& program_;
+  std::vector<Observation> observations_;
+  std::vector<std::string> texts_;
+  std::unordered_map<std::string, std::size_t> index_;
+  std::vector<std::size_t> always_;  // asked of every example
+};
+
+class Predicting {
+ public:
+  Predicting(const Arguments& arguments, const Engine& engine)
+      : arguments_(arguments),
+        card_(infer::read_card(find_model(arguments.model))),
+        program_(infer::load_program(card_.program)),
+        map_(infer::map_pictures(*program_, card_.pictures.positions, card_.pictures.classes)),
+        reader_(*program_, map_),
+        questions_(*program_),
+        threads_(arguments.instances.empty() ? 1 : arguments.engine.threads),
+        solver_(engine.open(with_threads(), card_, program_, /*with_guide=*/true)) {}
+
+  int run() {
+    for (const std::string& query : arguments_.queries) questions_.ask(query);
+    read_examples();
+    if (!questions_.observations().empty() && arguments_.approx.empty())
+      circuit_ = prob::compile_circuit(*program_, questions_.nodes(),
+                                       {arguments_.time_budget, arguments_.memory_budget << 20});
+    for (std::size_t first = 0; first < examples_.size(); first += kExamplesAtOnce)
+      predict(examples_.data() + first, std::min(kExamplesAtOnce, examples_.size() - first));
+    return failed_ ? kInputAtFault : kDone;
+  }
+
+ private:
+  EngineOptions with_threads() const {
+    EngineOptions options = arguments_.engine;
+    options.threads = threads_.count();
+    return options;
+  }
+
+  void read_examples() {
+    if (arguments_.instances.empty()) {
+      Example example;
+      example.line = line_of_options();
+      require_pictures(example.line);
+      examples_.push_back(std::move(example));
+      return;
+    }
+    const std::vector<Document> documents = read_documents(arguments_.instances);
+    for (const Document& document : documents) {
+      Example example;
+      try {
+        example.line = reader_.parse(document.text, document.location);
+        require_pictures(example.line);
+        for (const std::string& literal : example.line.observed)
+          example.questions.push_back(questions_.observe(literal, document.location));
+      } catch (const InputError& error) {
+        if (documents.size() == 1) throw;
+        example.error = error.what();
+      }
+      examples_.push_back(std::move(example));
+    }
+  }
+
+  ExampleLine line_of_options() const {
+    ExampleLine line;
+    line.place.file = "--image";
+    for (const std::string& argument : arguments_.images) {
+      const AtPosition given = split_at_position(*program_, "--image", argument, "POSITION=FILE");
+      const int position = reader_.require_pictured(given.name, line.place);
+      if (!line.images.emplace(position, given.value).second)
+        throw InputError(line.place, "position " + in_quotes(given.name) + " has two pictures");
+    }
+    for (const auto& [position, file] : line.images) line.evidence.push_back(position);
+    line.lists_evidence = arguments_.partial;
+    return line;
+  }
+
+  // A model that was trained with a picture at every position that has one is not asked about fewer by
+  // mistake. Boards and the like have blanks.
+  void require_pictures(const ExampleLine& line) const {
+    if (line.evidence.empty()) {
+      throw InputError(line.place, "the example has no picture",
+                       {"name one: \"images\": {\"" + program_->positions[map_.positions[0]].name +
+                        "\": \"a.png\"}, or --image POSITION=FILE"});
+    }
+    for (const int position : line.evidence) {
+      if (line.images.count(position) == 0 && line.labels.count(position) == 0)
+        throw InputError(line.place, program_->positions[position].name + " has no picture");
+    }
+    const nlohmann::json data = card_.about.value("data", nlohmann::json::object());
+    const std::string source = data.is_object() ? data.value("source", "") : "";
+    if (line.lists_evidence || (source != "tuples" && source != "images")) return;
+    for (const int position : map_.positions) {
+      if (line.images.count(position) > 0) continue;
+      throw InputError(line.place, "no picture at " + program_->positions[position].name,
+                       {"the model was trained with a picture at every such position; if this one is "
+                        "unknown, say --partial, "
+                        "or list in \"evidence\" what is given"});
+    }
+  }
+
+  void predict(Example* first, std::size_t count) {
+    threads_.run(static_cast<std::int64_t>(count), [&](std::int64_t n, int) {
+      Example& example = first[n];
+      if (!example.error.empty()) return;
+      try {
+        look_up(example);
+      } catch (const InputError& error) {
+        if (examples_.size() == 1) throw;
+        example.error = error.what();
+      }
+    });
+    std::vector<infer::Scene> scenes;
+    for (std::size_t n = 0; n < count; ++n) {
+      if (first[n].error.empty()) scenes.push_back(std::move(first[n].scene));
+    }
+    const std::vector<infer::Answer> answers = solver_.solve(scenes);
+    std::vector<const infer::Answer*> of(count, nullptr);
+    std::size_t next = 0;
+    for (std::size_t n = 0; n < count; ++n) {
+      if (first[n].error.empty()) of[n] = &answers[next++];
+    }
+    std::vector<Json> documents(count);
+    threads_.run(static_cast<std::int64_t>(count), [&](std::int64_t n, int) {
+      Example& example = first[n];
+      try {
+        if (of[n]) documents[n] = document(example, *of[n]);
+      } catch (const InputError& error) {
+        if (examples_.size() == 1) throw;
+        example.error = error.what();
+      }
+    });
+    for (std::size_t n = 0; n < count; ++n) {
+      if (!first[n].error.empty()) {
+        failed_ = true;
+        documents[n] = Json{{"error", first[n].error}};
+      }
+      print(documents[n]);
+    }
+  }
+
+  // Reads the example's pictures. What is given without one is known.
+  void look_up(Example& example) const {
+    for (const int position : example.line.evidence) {
+      const auto file = example.line.images.find(position);
+      if (file == example.line.images.end()) {
+        example.scene.push_back({position, {}, example.line.labels.at(position)});
+        continue;
+      }
+      try {
+        example.scene.push_back({position, infer::read_picture(file->second)});
+      } catch (const InputError& error) {
+        throw InputError(example.line.place,
+                         "the picture at " + program_->positions[position].name + " cannot be used",
+                         {error.what()});
+      }
+    }
+  }
+
+  Json document(const Example& example, const infer::Answer& answer) const {
+    Json json{{"status", decode::name_of(answer.decoded.status)}};
+    json["beliefs"] = Json::object();
+    for (const int position : answer.evidence) add_row(answer.beliefs, position, json["beliefs"]);
+    if (card_.network.kind != infer::ReasonerKind::kNone) {
+      json["reasoned"] = Json::object();
+      for (std::size_t i = 0; i < program_->positions.size(); ++i) {
+        if (!std::binary_search(answer.evidence.begin(), answer.evidence.end(), static_cast<int>(i)))
+          add_row(answer.reasoned, static_cast<int>(i), json["reasoned"]);
+      }
+    }
+    const bool solved = !answer.decoded.models.empty();
+    json["assignment"] = solved ? assignment_json(*program_, answer.assignment()) : Json(nullptr);
+    json["atoms"] = solved ? Json(compile::shown_atoms(*program_, answer.assignment())) : Json(nullptr);
+    json["log_probability"] = solved ? Json(answer.decoded.models[0].log_probability) : Json(nullptr);
+    json["changed"] = changes_json(*program_, answer.explanation.changed);
+    add_probabilities(example, answer, json);
+    return json;
+  }
+
+  void add_row(const decode::Beliefs& beliefs, int position, Json& rows) const {
+    const compile::Position& named = program_->positions[position];
+    Json& row = rows[named.name] = Json::object();
+    for (std::size_t s = 0; s < named.symbols.size(); ++s)
+      row[named.symbols[s]] = solver_.belief(beliefs, position, static_cast<int>(s));
+  }
+
+  void add_probabilities(const Example& example, const infer::Answer& answer, Json& json) const {
+    json["observed"] = Json::object();
+    std::vector<std::size_t> asked = questions_.always();
+    asked.insert(asked.end(), example.questions.begin(), example.questions.end());
+    if (asked.empty()) return;
+    std::vector<char> believed(program_->positions.size(), 0);
+    for (const int position : answer.evidence) believed[position] = 1;
+    std::vector<Observation> queries;
+    for (const std::size_t index : asked) queries.push_back(questions_.observations()[index]);
+    const std::vector<double> p = arguments_.approx.empty()
+                                      ? exact(answer.beliefs, believed, queries)
+                                      : approximate(answer.beliefs, believed, queries, json);
+    for (std::size_t k = 0; k < asked.size(); ++k) json["observed"][questions_.text(asked[k])] = p[k];
+  }
+
+  std::vector<double> exact(const decode::Beliefs& beliefs, const std::vector<char>& believed,
+                            const std::vector<Observation>& queries) const {
+    const prob::Weights weights = prob::weights_of(circuit_, *program_, beliefs, believed);
+    const prob::Evaluated evaluated = prob::evaluate(circuit_, {weights});
+    const double log_p = evaluated.log_value[0];
+    if (std::isinf(log_p)) refuse_contradiction();
+    const std::vector<double> marginals = prob::marginals(circuit_, weights, evaluated, 0);
+    std::vector<double> p;
+    for (const Observation& query : queries) {
+      if (query.size() == 1) {
+        p.push_back(prob::probability_of(circuit_, query[0], marginals));
+        continue;
+      }
+      prob::Weights observed = weights;
+      p.push_back(prob::observe(circuit_, query, observed)
+                      ? std::exp(prob::log_value(circuit_, observed) - log_p)
+                      : 0.0);
+    }
+    return p;
+  }
+
+  std::vector<double> approximate(const decode::Beliefs& beliefs, const std::vector<char>& believed,
+                                  const std::vector<Observation>& queries, Json& json) const {
+    const bool best = arguments_.approx == "top-k";
+    const int size = arguments_.approx_size > 0 ? arguments_.approx_size
+                     : best                     ? kBestByDefault
+                                                : kDrawnByDefault;
+    const prob::Approximation found =
+        best ? prob::sum_best(*program_, beliefs, believed, queries, size, arguments_.time_budget)
+             : prob::sum_drawn(*program_, beliefs, believed, queries, size, /*seed=*/1);
+    if (std::isinf(found.log_p_program)) refuse_contradiction();
+    json["bound"] = found.bound;
+    return found.queries;
+  }
+
+  [[noreturn]] void refuse_contradiction() const {
+    throw InputError("P(program) = 0: no answer set agrees with what is given",
+                     {"leave --query and \"observed\" out to see what was read"});
+  }
+
+  void print(const Json& json) {
+    if (arguments_.json) {
+      std::cout << json.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+      return;
+    }
+    if (json.contains("error")) {
+      std::cout << json["error"].get<std::string>() << '\n';
+      return;
+    }
+    std::cout << json["status"].get<std::string>();
+    if (!json["assignment"].is_null()) std::cout << ", log p = " << json["log_probability"];
+    std::cout << '\n';
+    for (const auto& [position, row] : json["beliefs"].items()) {
+      const auto best = std::max_element(row.begin(), row.end());
+      std::cout << position << " read " << best.key() << " (p = " << *best << ")";
+      if (!json["assignment"].is_null() && json["assignment"][position] != best.key())
+        std::cout << ", put right to " << json["assignment"][position].get<std::string>();
+      std::cout << '\n';
+    }
+    if (!json["atoms"].is_null()) {
+      std::string line = "answer:";
+      for (const auto& atom : json["atoms"]) line += " " + atom.get<std::string>();
+      std::cout << line << '\n';
+    }
+    for (const auto& [atom, p] : json["observed"].items()) std::cout << "P(" << atom << ") = " << p << '\n';
+    if (json.contains("bound"))
+      std::cout << "no probability above is off by more than " << json["bound"] << '\n';
+  }
+
+  const Arguments& arguments_;
+  infer::Card card_;
+  std::shared_ptr<const ConstraintProgram> program_;
+  infer::PictureMap map_;
+  infer::ExampleReader reader_;
+  Questions questions_;
+  native::Threads threads_;
+  infer::Solver solver_;
+  prob::Circuit circuit_;
+  std::vector<Example> examples_;
+  bool failed_ = false;
+};
+
+// Refuses options that would have no effect.
+void check_usage(const Arguments& arguments) {
+  if (arguments.images.empty() == arguments.instances.empty())
+    throw UsageError(
+        "give pictures: either --image POSITION=FILE, as often as there are, or --instances FILE");
+  if (arguments.partial && !arguments.instances.empty())
+    throw UsageError("--partial goes with --image; a line of --instances lists its \"evidence\"");
+  if (arguments.approx_size > 0 && arguments.approx.empty()) throw UsageError("--approx-size needs --approx");
+  if (!arguments.approx.empty() && arguments.queries.empty() && arguments.instances.empty())
+    throw UsageError("--approx needs --query");
+}
+
+}  // namespace
+
+Action declare_predict(CLI::App& command) {
+  return declare_predict_on(command, {kNativeEngine});
+}
+
+Action declare_predict_on(CLI::App& command, const std::vector<Engine>& engines) {
+  auto arguments = std::make_shared<Arguments>();
+  command
+      .add_option(
+          "--model", arguments->model,
+          "Weights (.safetensors, with the card beside it), the folder of a run, or the name of a shipped "
+          "model: digits, addition-n4-best, sudoku-hard")
+      ->required()
+      ->type_name("MODEL");
+  command
+      .add_option("--image", arguments->images,
+                  "The picture at a position: 'digit(1,_)=a.png'; PNG, JPEG, BMP or PGM of any size")
+      ->type_name("POSITION=FILE")
+      ->expected(1)
+      ->take_all();
+  command
+      .add_option(
+          "--instances", arguments->instances,
+          "Many examples, one JSON object per line: {\"images\": {\"digit(1,_)\": \"a.png\"}}; `-` is "
+          "standard input")
+      ->type_name("FILE");
+  command
+      .add_option("--query", arguments->queries,
+                  "The probability that all of these hold: atoms, `not` atoms, POSITION=SYMBOL, with commas "
+                  "between them; with `_` every atom that matches: 'total(_)'")
+      ->type_name("LITERALS")
+      ->expected(1)
+      ->take_all();
+  command.add_flag("--partial", arguments->partial, "Positions without --image are unknown, not forgotten");
+  command
+      .add_option(
+          "--approx", arguments->approx,
+          "Probabilities without a circuit. top-k: the K best answers, with a bound on what is missing; "
+          "sample: assignments drawn from the beliefs")
+      ->check(CLI::IsMember({"top-k", "sample"}));
+  command
+      .add_option("--approx-size", arguments->approx_size,
+                  "How many best answers (1000 by default) or drawn assignments (100000)")
+      ->check(CLI::Range(1, 100000000))
+      ->type_name("N");
+  command
+      .add_option("--time-budget", arguments->time_budget,
+                  "Seconds for compiling the circuit, or for searching the best answers; 0: no limit")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command
+      .add_option("--memory-budget", arguments->memory_budget, "MiB for compiling the circuit; 0: no limit")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  declare_engine(command, arguments->engine);
+  command.add_flag("--json", arguments->json, "One JSON document per example, one per line");
+  command.footer(
+      "In JSON `beliefs` is what perception reads, a distribution per picture (`as2 decode --beliefs` and\n"
+      "`as2 prob --beliefs` take it as it is), `reasoned` what a reasoner makes of the other positions,\n"
+      "`assignment` the most probable answer set, `changed` what the rules put right in the reading, "
+      "`observed`\n"
+      "the probability of each query and of what a line observes. An example that cannot be used gives an "
+      "error\n"
+      "in its place, and exit code 1 at the end.");
+  return [arguments, engines] {
+    check_usage(*arguments);
+    const Engine* engine = find_engine(engines, arguments->engine);
+    return engine ? Predicting(*arguments, *engine).run() : continue_in_tensor_program();
+  };
+}
+
+}  // namespace as2::cli
