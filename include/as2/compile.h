@@ -18,6 +18,7 @@ struct GroundOptions {
   std::string gringo;                                          // path; empty: $AS2_GRINGO, then PATH
   double time_limit_seconds = 60;
   std::int64_t memory_limit_bytes = std::int64_t{4} << 30;
+  std::int64_t size_limit = 10'000'000;  // atoms and literals of rules of the ground program
 };
 
 // Grounds the files (`-` is standard input; a single `.as2c` file is loaded instead of grounded).

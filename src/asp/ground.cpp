@@ -64,7 +64,7 @@ void require_sources(const std::vector<std::string>& files) {
 
 GroundProgram build(const std::string& aspif, const std::string& name, SourceMap map, const std::string& file,
                     const GroundOptions& options) {
-  GroundProgram program = build_ground_program(aspif, name, std::move(map));
+  GroundProgram program = build_ground_program(aspif, name, std::move(map), options.size_limit);
   program.file = file;
   free_externals(program, options.assume);
   return program;
@@ -116,7 +116,8 @@ GroundProgram ground_text(const std::string& text, const std::string& name, cons
 std::string save_compiled(const std::vector<std::string>& files, const GroundOptions& options) {
   require_sources(files);
   const Grounded grounded = ground_source(read_program(files, options.includes), options);
-  build_ground_program(grounded.aspif, kGringoOutput, grounded.map);  // throws if it cannot be read
+  // Throws if it cannot be read.
+  build_ground_program(grounded.aspif, kGringoOutput, grounded.map, options.size_limit);
   return write_compiled(grounded.aspif, grounded.map);
 }
 

@@ -36,19 +36,24 @@ struct Edge {
 // Collects the whole aspif text, unchanged.
 class Collector : public AspifHandler {
  public:
+  explicit Collector(std::int64_t size_limit) : size_limit_(size_limit) {}
+
   void rule(Rule&& rule) override {
     for (const Atom atom : rule.head) see(atom);
     for (const auto& literal : rule.body) see(literal.lit);
-    rules.push_back(std::move(rule));
+    literals += static_cast<std::int64_t>(rule.head.size() + rule.body.size());
+    if (fits()) rules.push_back(std::move(rule));
   }
   void minimize(Minimize&& minimize) override {
     for (const auto& literal : minimize.literals) see(literal.lit);
-    minimizes.push_back(std::move(minimize));
+    literals += static_cast<std::int64_t>(minimize.literals.size());
+    if (fits()) minimizes.push_back(std::move(minimize));
   }
   void output(std::string&& text, const std::vector<Lit>& condition) override {
     for (const Lit lit : condition) see(lit);
+    if (condition.empty()) ++facts;
     if (source.empty()) source = here().file;
-    outputs.push_back({std::move(text), condition, here().line});
+    if (fits()) outputs.push_back({std::move(text), condition, here().line});
   }
   void external(Atom atom, int value) override {
     see(atom);
@@ -67,11 +72,19 @@ class Collector : public AspifHandler {
   std::vector<Output> outputs;
   std::vector<External> externals;
   std::vector<Edge> edges;
-  std::size_t atoms = 1;  // last atom + 1
-  std::string source;     // what messages call the text
+  std::size_t atoms = 1;      // last atom + 1
+  std::int64_t facts = 0;     // that have no atom
+  std::int64_t literals = 0;  // of rules and objectives
+  std::string source;         // what messages call the text
+
+  std::int64_t size() const { return static_cast<std::int64_t>(atoms) - 1 + facts + literals; }
 
  private:
+  // What is too large is counted to its end, so that the message can say the number, but not kept.
+  bool fits() const { return size() <= size_limit_; }
   void see(std::int64_t lit) { atoms = std::max(atoms, static_cast<std::size_t>(std::abs(lit)) + 1); }
+
+  const std::int64_t size_limit_;
 };
 
 class Builder {
@@ -96,7 +109,9 @@ class Builder {
     }
     carry_tags();
     keep_auxiliary_bodies();
+    program_.rules.reserve(in_.rules.size());
     for (auto& rule : in_.rules) add_rule(std::move(rule));
+    in_.rules = {};
     if (!in_.edges.empty()) add_acyclicity();
     program_.minimize = std::move(in_.minimizes);
     for (auto& minimize : program_.minimize) drop_true(minimize);
@@ -427,9 +442,16 @@ class Builder {
 
 }  // namespace
 
-GroundProgram build_ground_program(std::string_view aspif, const std::string& name, SourceMap map) {
-  Collector collector;
+GroundProgram build_ground_program(std::string_view aspif, const std::string& name, SourceMap map,
+                                   std::int64_t size_limit) {
+  Collector collector(size_limit);
   read_aspif(aspif, name, collector);
+  if (collector.size() > size_limit) {
+    throw InputError("the program grounds to " + std::to_string(collector.size() - collector.literals) +
+                         " atoms and facts, and " + std::to_string(collector.literals) +
+                         " literals of rules, together more than " + std::to_string(size_limit),
+                     {"make its domains smaller, or raise the limit with --grounding-size"});
+  }
   return Builder(std::move(collector), std::move(map)).run();
 }
 

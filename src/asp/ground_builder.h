@@ -1,6 +1,7 @@
 // Tagged aspif to GroundProgram.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -9,7 +10,9 @@
 
 namespace as2::asp {
 
-// Reads tagged aspif and resolves its tags with the source map. `name` stands for the text in messages.
-GroundProgram build_ground_program(std::string_view aspif, const std::string& name, SourceMap map);
+// Reads tagged aspif and resolves its tags with the source map. `name` stands for the text in messages. A
+// program of more than `size_limit` atoms and literals is refused.
+GroundProgram build_ground_program(std::string_view aspif, const std::string& name, SourceMap map,
+                                   std::int64_t size_limit);
 
 }  // namespace as2::asp

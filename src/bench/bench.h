@@ -13,23 +13,26 @@
 
 namespace as2::bench {
 
+// Says what is being measured now.
+using Progress = std::function<void(const std::string& step)>;
+
 struct Subject {
   const char* name;
   const char* summary;
   // Measures, and returns {"rows": [{"name", "value", "unit", "target", "ok"} …], …}. Soft T_P, circuits
   // and training run on the device, the others on the CPU.
-  nlohmann::ordered_json (*measure)(torch::Device device);
+  nlohmann::ordered_json (*measure)(torch::Device device, const Progress& progress);
 };
 
 // Everything there is to measure, in the order it is shown.
 const std::vector<Subject>& subjects();
 
-nlohmann::ordered_json measure_decode(torch::Device device);      // decode.cpp
-nlohmann::ordered_json measure_misreading(torch::Device device);  // misreading.cpp
-nlohmann::ordered_json measure_prob(torch::Device device);        // prob.cpp
-nlohmann::ordered_json measure_solve(torch::Device device);       // solve.cpp
-nlohmann::ordered_json measure_tp(torch::Device device);          // tp.cpp
-nlohmann::ordered_json measure_train(torch::Device device);       // train.cpp
+nlohmann::ordered_json measure_decode(torch::Device device, const Progress& progress);      // decode.cpp
+nlohmann::ordered_json measure_misreading(torch::Device device, const Progress& progress);  // misreading.cpp
+nlohmann::ordered_json measure_prob(torch::Device device, const Progress& progress);        // prob.cpp
+nlohmann::ordered_json measure_solve(torch::Device device, const Progress& progress);       // solve.cpp
+nlohmann::ordered_json measure_tp(torch::Device device, const Progress& progress);          // tp.cpp
+nlohmann::ordered_json measure_train(torch::Device device, const Progress& progress);       // train.cpp
 
 // One figure of a subject's table. `target` says in words what is required; empty: nothing is.
 nlohmann::ordered_json row(const std::string& name, double value, const std::string& unit,

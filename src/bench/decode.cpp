@@ -193,8 +193,8 @@ void add_clingo_rows(const std::string& clingo, const std::string& program,
 }
 
 // Times clingo's time, grounding included on both sides; where clingo did not prove its answer in time, ours.
-void add_problem_rows(const std::string& clingo, Json& rows, Json& problems) {
-  for (const ProblemFigures& figures : measure_problems(clingo, kProblemSeconds)) {
+void add_problem_rows(const std::string& clingo, const Progress& progress, Json& rows, Json& problems) {
+  for (const ProblemFigures& figures : measure_problems(clingo, kProblemSeconds, progress)) {
     problems.push_back({{"name", figures.name},
                         {"seconds", figures.whole},
                         {"seconds_decoding", figures.decoding},
@@ -210,7 +210,7 @@ void add_problem_rows(const std::string& clingo, Json& rows, Json& problems) {
 
 }  // namespace
 
-Json measure_decode(torch::Device) {
+Json measure_decode(torch::Device, const Progress& progress) {
   const std::string file = shipped_file("programs/sudoku.lp").string();
   const std::string clingo = verify::find_clingo({});
   const compile::ConstraintProgram nine = compile::compile_files({file}).program;
@@ -218,6 +218,7 @@ Json measure_decode(torch::Device) {
   Json rows = Json::array();
   bool all_certified = true;
 
+  progress("9x9, 36 clues");
   const std::vector<sudoku::Board> easy = sudoku::generate(sudoku::GenerateOptions{}, 0, kBoards, 2);
   const std::vector<decode::Query> easy_queries = queries_of(easy, 9);
   const auto easy_decoded = decoder.decode_batch(easy_queries, {}, 1);
@@ -231,6 +232,7 @@ Json measure_decode(torch::Device) {
   rows.push_back(row("9x9, 36 clues, two cores (wall time)", two, "/s"));
   if (!clingo.empty()) add_clingo_rows(clingo, read_file(file), easy, 1 / one, rows);
 
+  progress("9x9, 17 clues");
   const std::vector<sudoku::Board> hard = seventeen_clues(kBoards);
   const std::vector<decode::Query> hard_queries = queries_of(hard, 9);
   const auto hard_decoded = decoder.decode_batch(hard_queries, {}, 1);
@@ -239,6 +241,7 @@ Json measure_decode(torch::Device) {
   const double hard_one = boards_a_second(decoder, hard_queries);
   rows.push_back(row("9x9, 17 clues, one core", hard_one, "/s", "at least 5,000", hard_one >= kAskedHard));
 
+  progress("16x16");
   asp::GroundOptions large_options;
   large_options.constants = {{"b", "4"}};
   const compile::ConstraintProgram sixteen = compile::compile_files({file}, large_options).program;
@@ -260,7 +263,7 @@ Json measure_decode(torch::Device) {
   rows.push_back(row("16x16, 40 % clues, median", median * 1e3, "ms", "under 50", median < kAskedLarge));
   rows.push_back(row("16x16, 40 % clues, slowest", seconds.back() * 1e3, "ms"));
   Json problems = Json::array();
-  add_problem_rows(clingo, rows, problems);
+  add_problem_rows(clingo, progress, rows, problems);
   return Json{
       {"rows", rows}, {"boards", kBoards}, {"certified_by_clingo", all_certified}, {"problems", problems}};
 }

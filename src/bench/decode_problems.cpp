@@ -39,7 +39,7 @@ const std::vector<Problem>& problems() {
       {"magic_square", {}, {{"n", "3"}}},
       {"coins", {}, {}},
       {"jobs", {}, {}},
-      {"latin_completion", {}, {{"n", "8"}}},
+      {"latin_completion", {}, {{"n", "6"}}},
       {"golfers", {}, {{"weeks", "2"}}},
       {"vertex_cover", {}, {}},
       {"clevr", {}, {{"n", "6"}}},
@@ -108,13 +108,15 @@ nlohmann::json ask(const std::string& clingo, const std::string& input, const Co
   return nlohmann::json::parse(run_child(clingo, arguments, input, limits).out);
 }
 
-ProblemFigures measure(const Problem& problem, bool noisy, const std::string& clingo, double seconds) {
+ProblemFigures measure(const Problem& problem, bool noisy, const std::string& clingo, double seconds,
+                       const std::function<void(const std::string&)>& progress) {
   const std::string file = shipped_file(std::string("bench/decode/") + problem.name + ".lp").string();
   const Constants& constants = noisy ? problem.noisy : problem.uniform;
   ProblemFigures figures;
   figures.name = problem.name;
   for (const auto& [name, value] : constants) figures.name += " " + name + "=" + value;
   figures.name += noisy ? ", noise" : ", uniform";
+  progress(figures.name);
 
   const double start = processor_seconds();
   asp::GroundOptions grounding;
@@ -168,10 +170,12 @@ ProblemFigures measure(const Problem& problem, bool noisy, const std::string& cl
 
 }  // namespace
 
-std::vector<ProblemFigures> measure_problems(const std::string& clingo, double seconds) {
+std::vector<ProblemFigures> measure_problems(const std::string& clingo, double seconds,
+                                             const std::function<void(const std::string&)>& progress) {
   std::vector<ProblemFigures> all;
   for (const bool noisy : {false, true}) {
-    for (const Problem& problem : problems()) all.push_back(measure(problem, noisy, clingo, seconds));
+    for (const Problem& problem : problems())
+      all.push_back(measure(problem, noisy, clingo, seconds, progress));
   }
   return all;
 }

@@ -1,6 +1,7 @@
 // A dozen ordinary ASP problems, decoded and solved by clingo.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ struct ProblemFigures {
 
 // Uniform beliefs first (any answer will do), then noise (clingo maximises the same sum of logarithms). Every
 // answer is checked against the compiled program, and its loss against clingo's. `seconds`: for one run.
-std::vector<ProblemFigures> measure_problems(const std::string& clingo, double seconds);
+// `progress` hears the name of each problem before it is measured.
+std::vector<ProblemFigures> measure_problems(const std::string& clingo, double seconds,
+                                             const std::function<void(const std::string&)>& progress);
 
 }  // namespace as2::bench

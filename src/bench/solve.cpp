@@ -122,7 +122,7 @@ Process solve_in_process(const std::vector<std::string>& pictures) {
 
 }  // namespace
 
-Json measure_solve(torch::Device) {
+Json measure_solve(torch::Device, const Progress&) {
   const Boards boards = draw_boards();
   const fs::path weights = infer::default_model("sudoku");
   native::Threads threads;

@@ -218,7 +218,7 @@ Json bench_tp_on_cuda(torch::Device device) {
 
 }  // namespace
 
-Json measure_tp(torch::Device device) {
+Json measure_tp(torch::Device device, const Progress&) {
   return device.is_cuda() ? bench_tp_on_cuda(device) : bench_tp_on_cpu();
 }
 

@@ -54,7 +54,8 @@ Action declare_bench(CLI::App& command) {
     for (const bench::Subject& subject : bench::subjects()) {
       const auto& wanted = arguments->subjects;
       if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), subject.name) == wanted.end()) continue;
-      results[subject.name] = subject.measure(device);
+      results[subject.name] = subject.measure(
+          device, [&](const std::string& step) { std::cerr << subject.name << ": " << step << std::endl; });
       if (arguments->json) continue;
       std::cout << subject.name << '\n';
       print_table(results[subject.name], std::cout);

@@ -24,6 +24,7 @@ asp::GroundOptions ProgramOptions::ground_options() const {
   }
   options.time_limit_seconds = grounding_seconds;
   options.memory_limit_bytes = static_cast<std::int64_t>(grounding_mib * (1 << 20));
+  options.size_limit = grounding_size;
   options.assume = assume;
   options.includes = !no_include;
   return options;
@@ -88,6 +89,11 @@ std::shared_ptr<ProgramOptions> declare_program(CLI::App& command, ProgramForm f
       ->capture_default_str();
   command.add_option("--grounding-mib", options->grounding_mib, "Memory gringo may take, in MiB")
       ->check(CLI::Range(1.0, 1e9))
+      ->capture_default_str();
+  command
+      .add_option("--grounding-size", options->grounding_size,
+                  "Atoms and literals of rules that the ground program may have")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}))
       ->capture_default_str();
   command
       .add_option("--assume", options->assume,

@@ -17,6 +17,7 @@ struct ProgramOptions {
   std::vector<std::string> files;
   std::vector<std::string> constants;  // NAME=VALUE, as typed
   double grounding_seconds = asp::GroundOptions().time_limit_seconds;
+  std::int64_t grounding_size = asp::GroundOptions().size_limit;
   double grounding_mib = static_cast<double>(asp::GroundOptions().memory_limit_bytes >> 20);
   std::vector<std::string> assume;  // external atoms
   bool no_include = false;          // refuses #include

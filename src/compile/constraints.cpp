@@ -87,10 +87,10 @@ class Collector {
 
   // A conditional position is picked if its body holds.
   void add_unpicked() {
-    for (std::size_t p = 0; p < positions_.positions.size(); ++p) {
+    for (std::size_t p = 0; p < positions_.positions->size(); ++p) {
       const ChoiceGroup& group = choices_.groups[static_cast<std::size_t>(positions_.group[p])];
       if (group.boolean || group.body.empty()) continue;
-      const int unpicked = static_cast<int>(positions_.positions[p].symbols.size()) - 1;
+      const int unpicked = static_cast<int>((*positions_.positions)[p].symbols.size()) - 1;
       std::vector<Formula> body = {formulas_.set(static_cast<int>(p), {unpicked})};
       for (const asp::Lit lit : group.body) body.push_back(definitions_.of(lit));
       add(group.statement, body);
@@ -234,7 +234,7 @@ class Collector {
   // Where the first of what must be founded is derived or chosen.
   SourceLocation founded_location() const {
     int first = static_cast<int>(ground_.statements.size());
-    for (std::size_t p = 0; p < positions_.positions.size(); ++p) {
+    for (std::size_t p = 0; p < positions_.positions->size(); ++p) {
       const ChoiceGroup& group = choices_.groups[static_cast<std::size_t>(positions_.group[p])];
       const bool founded = std::any_of(group.atoms.begin(), group.atoms.end(), [&](Atom atom) {
         return guesses_.loop[atom] >= 0 || !program_.rules_of[atom].empty();

@@ -103,15 +103,15 @@ Definitions build_definitions(const asp::GroundProgram& ground, const NormalProg
                               const Guesses& guesses, const Positions& positions,
                               const std::vector<Stratum>& strata) {
   std::vector<int> sizes;
-  for (const Position& position : positions.positions)
+  for (const Position& position : *positions.positions)
     sizes.push_back(static_cast<int>(position.symbols.size()));
   Definitions result;
   result.formulas = Formulas(std::move(sizes));
   result.of_atom.assign(program.truth.size(), kFalse);
   result.derived.assign(program.truth.size(), kFalse);
   // Atoms of positions first and in the positions' order, so that equal programs get equal circuits.
-  for (std::size_t position = 0; position < positions.positions.size(); ++position) {
-    const std::size_t symbols = positions.positions[position].symbols.size();
+  for (std::size_t position = 0; position < positions.positions->size(); ++position) {
+    const std::size_t symbols = (*positions.positions)[position].symbols.size();
     for (std::size_t symbol = 0; symbol < symbols; ++symbol) {
       result.formulas.set(static_cast<int>(position), {static_cast<int>(symbol)});
     }

@@ -82,6 +82,7 @@ Formulas::Formulas(std::vector<int> domain_sizes) : domain_sizes_(std::move(doma
     symbols += static_cast<std::size_t>(size);
   }
   singles_.assign(symbols, 0);
+  bodies_.reserve(symbols + 1);
 }
 
 Formula Formulas::intern(FormulaBody body, std::string key) {

@@ -14,7 +14,7 @@ namespace {
 class Classifier {
  public:
   Classifier(const Positions& positions, Definitions& definitions)
-      : positions_(positions.positions), formulas_(definitions.formulas) {}
+      : positions_(*positions.positions), formulas_(definitions.formulas) {}
 
   void add(const Instance& instance, Kinds& kinds) {
     std::vector<int> sets;
@@ -234,7 +234,7 @@ namespace {
 class ExclusiveMerger {
  public:
   ExclusiveMerger(const Positions& positions, const Formulas& formulas)
-      : positions_(positions.positions), formulas_(formulas) {}
+      : positions_(*positions.positions), formulas_(formulas) {}
 
   std::vector<ExclusiveGroup> merge(const std::vector<ExclusiveInstance>& instances) const {
     std::map<std::vector<int>, ExclusiveGroup> groups;

@@ -1,23 +1,26 @@
 #include "compile/node_writer.h"
 
+#include <algorithm>
+
 namespace as2::compile {
 
 using asp::Atom;
 
 NodeWriter::NodeWriter(const asp::GroundProgram& ground, const Positions& positions,
                        const Definitions& definitions)
-    : formulas_(definitions.formulas),
+    : ground_(ground),
+      formulas_(definitions.formulas),
       needed_(static_cast<std::size_t>(formulas_.size()), 0),
       node_of_(static_cast<std::size_t>(formulas_.size()), -1),
-      atom_of_(static_cast<std::size_t>(formulas_.size())) {
+      atom_of_(static_cast<std::size_t>(formulas_.size()), 0) {
   // A node is named after the position's own atom rather than after a definition that says the same.
   for (const bool chosen : {true, false}) {
     for (Atom atom = 1; atom < ground.names.size(); ++atom) {
       const Formula formula = definitions.of_atom[atom];
       const bool is_chosen = atom < positions.place.size() && positions.place[atom].position >= 0;
       if (is_chosen != chosen || ground.names[atom].empty() || formula.id == 0 || formula.negated) continue;
-      std::string& name = atom_of_[static_cast<std::size_t>(formula.id)];
-      if (name.empty()) name = ground.names[atom];
+      Atom& first = atom_of_[static_cast<std::size_t>(formula.id)];
+      if (first == 0) first = atom;
     }
   }
 }
@@ -74,7 +77,7 @@ void NodeWriter::write_component(int component, int first, ConstraintProgram& pr
   const int begin = static_cast<int>(program.nodes.size());
   for (std::size_t member = 0; member < members.size(); ++member) {
     node_of_[static_cast<std::size_t>(first) + member] = begin + static_cast<int>(member);
-    program.nodes.push_back({Disjunction{}, atom_of_[static_cast<std::size_t>(first) + member]});
+    program.nodes.push_back({Disjunction{}, name_of(first + static_cast<int>(member))});
   }
   for (std::size_t member = 0; member < members.size(); ++member) {
     Disjunction alternatives;
@@ -96,6 +99,7 @@ void NodeWriter::write_component(int component, int first, ConstraintProgram& pr
 }
 
 void NodeWriter::write(ConstraintProgram& program) {
+  program.nodes.reserve(static_cast<std::size_t>(std::count(needed_.begin(), needed_.end(), 1)));
   for (int id = 1; id < formulas_.size(); ++id) {
     if (!needed_[static_cast<std::size_t>(id)] || node_of_[static_cast<std::size_t>(id)] >= 0) continue;
     const FormulaBody& body = formulas_[id];
@@ -105,7 +109,7 @@ void NodeWriter::write(ConstraintProgram& program) {
     }
     const int index = static_cast<int>(program.nodes.size());
     node_of_[static_cast<std::size_t>(id)] = index;
-    program.nodes.push_back({content_of(body), atom_of_[static_cast<std::size_t>(id)]});
+    program.nodes.push_back({content_of(body), name_of(id)});
     if (program.components.empty() || program.components.back().recursive) {
       program.components.push_back({index, index + 1, false});
     } else {

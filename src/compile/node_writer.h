@@ -24,10 +24,15 @@ class NodeWriter {
   NodeContent content_of(const FormulaBody& body) const;
   void write_component(int component, int first, ConstraintProgram& program);
 
+  const std::string& name_of(int formula) const {
+    return ground_.names[atom_of_[static_cast<std::size_t>(formula)]];
+  }
+
+  const asp::GroundProgram& ground_;
   const Formulas& formulas_;
   std::vector<char> needed_;
   std::vector<int> node_of_;
-  std::vector<std::string> atom_of_;  // per formula: the first atom that says it
+  std::vector<asp::Atom> atom_of_;  // per formula: the first atom that says it, or 0
 };
 
 }  // namespace as2::compile

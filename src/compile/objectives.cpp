@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <tuple>
 
 #include "asp/symbol.h"
@@ -56,7 +57,7 @@ std::vector<std::pair<std::string, Formula>> collect_shown(const asp::GroundProg
                                                            Definitions& definitions) {
   struct Shown {
     asp::Symbol symbol;
-    std::string text;
+    const std::string* text;
     Formula condition;
   };
   std::vector<Shown> shown;
@@ -69,25 +70,31 @@ std::vector<std::pair<std::string, Formula>> collect_shown(const asp::GroundProg
     const std::string& name = ground.names[atom];
     if (name.empty() || definitions.of_atom[atom] == kFalse) continue;
     asp::Symbol symbol = asp::parse_symbol(name);
-    if (listed(symbol)) shown.push_back({std::move(symbol), name, definitions.of_atom[atom]});
+    if (listed(symbol)) shown.push_back({std::move(symbol), &name, definitions.of_atom[atom]});
   }
   for (const std::string& fact : ground.facts) {
     asp::Symbol symbol = asp::parse_symbol(fact);
-    if (listed(symbol)) shown.push_back({std::move(symbol), fact, kTrue});
+    if (listed(symbol)) shown.push_back({std::move(symbol), &fact, kTrue});
   }
   for (const auto& [term, lit] : ground.shown_terms) {
     const Formula condition = lit == 0 ? kTrue : definitions.of(lit);
-    if (condition != kFalse) shown.push_back({asp::parse_symbol(term), term, condition});
+    if (condition != kFalse) shown.push_back({asp::parse_symbol(term), &term, condition});
   }
-  std::stable_sort(shown.begin(), shown.end(),
-                   [](const Shown& a, const Shown& b) { return a.symbol < b.symbol; });
+  std::vector<std::size_t> order(shown.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto before = [&](std::size_t a, std::size_t b) { return shown[a].symbol < shown[b].symbol; };
+  if (!std::is_sorted(order.begin(), order.end(), before)) {  // gringo often has them in this order
+    std::stable_sort(order.begin(), order.end(), before);
+  }
   std::vector<std::pair<std::string, Formula>> result;
-  for (Shown& entry : shown) {
+  result.reserve(shown.size());
+  for (const std::size_t k : order) {
+    const Shown& entry = shown[k];
     // An atom and a shown term may print alike; clingo prints it once if either holds.
-    if (!result.empty() && result.back().first == entry.text) {
+    if (!result.empty() && result.back().first == *entry.text) {
       result.back().second = definitions.formulas.disjunction({result.back().second, entry.condition});
     } else {
-      result.emplace_back(std::move(entry.text), entry.condition);
+      result.emplace_back(*entry.text, entry.condition);
     }
   }
   return result;

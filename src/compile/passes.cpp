@@ -27,9 +27,8 @@ std::vector<std::string> named_literals(const asp::GroundProgram& ground, const 
 }
 
 void run_positions(Compilation& c) {
-  c.positions = name_positions(c.ground, c.choices);
   ConstraintProgram& program = c.result.program;
-  program.positions = c.positions.positions;
+  c.positions = name_positions(c.ground, c.choices, program.positions);
   for (const Position& position : program.positions) {
     for (const std::string& atom : position.atoms) program.atoms += atom.empty() ? 0 : 1;
   }
@@ -67,6 +66,10 @@ void run_definitions(Compilation& c) {
 void run_constraints(Compilation& c) {
   c.constraints = collect_constraints(c.ground, c.normal, c.guesses, c.choices, c.positions, c.definitions);
   c.result.program.families = c.constraints.families;
+  // No later pass reads them, and they are a large part of the memory.
+  c.normal = {};
+  c.choices = {};
+  c.strata = {};
 }
 
 void run_circuit(Compilation& c) {

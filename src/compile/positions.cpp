@@ -3,6 +3,7 @@
 // positions would share a name) the position is called after its smallest atom, `{green(1),...}`.
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 #include <unordered_map>
 
@@ -14,14 +15,6 @@ namespace {
 
 using asp::Atom;
 using asp::Symbol;
-
-// A position before it has its place among the others.
-struct Draft {
-  Position position;
-  Symbol order;             // what it is sorted by
-  std::vector<Atom> atoms;  // per symbol; 0 for `false` and `_`
-  int group = 0;
-};
 
 struct NamedAtom {
   Atom atom = 0;
@@ -43,32 +36,52 @@ class Namer {
  public:
   Namer(const asp::GroundProgram& ground, const Choices& choices) : ground_(ground), choices_(choices) {}
 
-  Positions run() {
-    atoms_.reserve(choices_.groups.size());
-    for (const ChoiceGroup& group : choices_.groups) {
-      std::vector<NamedAtom> atoms;
+  Positions run(std::vector<Position>& positions) {
+    const std::size_t count = choices_.groups.size();
+    atoms_.resize(count);
+    drafts_.resize(count);
+    order_.resize(count);
+    for (std::size_t k = 0; k < count; ++k) {
+      const ChoiceGroup& group = choices_.groups[k];
+      if (group.boolean) continue;
+      std::vector<NamedAtom>& atoms = atoms_[k];
       for (const Atom atom : group.atoms) atoms.push_back({atom, asp::parse_symbol(ground_.names[atom])});
       std::sort(atoms.begin(), atoms.end(),
                 [](const NamedAtom& a, const NamedAtom& b) { return a.symbol < b.symbol; });
-      if (!group.boolean && !mixed(atoms)) note_varying(group.statement, atoms);
-      atoms_.push_back(std::move(atoms));
+      if (!mixed(atoms)) note_varying(group.statement, atoms);
     }
-    for (std::size_t k = 0; k < choices_.groups.size(); ++k) drafts_.push_back(draft(static_cast<int>(k)));
+    for (std::size_t k = 0; k < count; ++k) {
+      const ChoiceGroup& group = choices_.groups[k];
+      if (group.statement >= 0)
+        drafts_[k].location = ground_.statements[static_cast<std::size_t>(group.statement)].location;
+      group.boolean ? name_boolean(k) : name_choice(k);
+    }
     rename_duplicates();
-    std::sort(drafts_.begin(), drafts_.end(), [](const Draft& a, const Draft& b) {
-      const int order = compare(a.order, b.order);
-      return order != 0 ? order < 0 : a.position.name < b.position.name;
-    });
     Positions result;
+    result.positions = &positions;
+    result.group.resize(count);
+    std::iota(result.group.begin(), result.group.end(), 0);
+    // Indices are sorted, because a position is large and there may be a million of them; gringo often has
+    // them in this order.
+    const auto before = [&](int a, int b) {
+      const auto k = static_cast<std::size_t>(a);
+      const auto m = static_cast<std::size_t>(b);
+      const int order = compare(order_[k], order_[m]);
+      return order != 0 ? order < 0 : drafts_[k].name < drafts_[m].name;
+    };
+    if (!std::is_sorted(result.group.begin(), result.group.end(), before)) {
+      std::sort(result.group.begin(), result.group.end(), before);
+    }
     result.place.resize(ground_.names.size());
-    for (Draft& draft : drafts_) {
-      for (std::size_t symbol = 0; symbol < draft.atoms.size(); ++symbol) {
-        if (draft.atoms[symbol] == 0) continue;
-        result.place[draft.atoms[symbol]] = {static_cast<int>(result.positions.size()),
-                                             static_cast<int>(symbol)};
-      }
-      result.positions.push_back(std::move(draft.position));
-      result.group.push_back(draft.group);
+    positions.reserve(count);
+    for (const int k : result.group) {
+      const int place = static_cast<int>(positions.size());
+      const std::vector<NamedAtom>& atoms = atoms_[static_cast<std::size_t>(k)];
+      for (std::size_t symbol = 0; symbol < atoms.size(); ++symbol)
+        result.place[atoms[symbol].atom] = {place, static_cast<int>(symbol)};
+      const ChoiceGroup& group = choices_.groups[static_cast<std::size_t>(k)];
+      if (group.boolean) result.place[group.atoms.front()] = {place, 1};
+      positions.push_back(std::move(drafts_[static_cast<std::size_t>(k)]));
     }
     return result;
   }
@@ -88,24 +101,22 @@ class Namer {
     }
   }
 
-  Draft draft(int index) const {
-    const ChoiceGroup& group = choices_.groups[static_cast<std::size_t>(index)];
-    const std::vector<NamedAtom>& atoms = atoms_[static_cast<std::size_t>(index)];
-    Draft result;
-    result.group = index;
-    result.order = atoms.front().symbol;
-    Position& position = result.position;
-    if (group.statement >= 0)
-      position.location = ground_.statements[static_cast<std::size_t>(group.statement)].location;
-    if (group.boolean) {
-      position.boolean = true;
-      position.guess = group.guess;
-      position.name = ground_.names[atoms.front().atom];
-      position.symbols = {"false", "true"};
-      position.atoms = {"", position.name};
-      result.atoms = {0, atoms.front().atom};
-      return result;
-    }
+  void name_boolean(std::size_t index) {
+    const ChoiceGroup& group = choices_.groups[index];
+    Position& position = drafts_[index];
+    position.boolean = true;
+    position.guess = group.guess;
+    position.name = ground_.names[group.atoms.front()];
+    position.symbols = {"false", "true"};
+    position.atoms = {"", position.name};
+    order_[index] = asp::parse_symbol(position.name);
+  }
+
+  void name_choice(std::size_t index) {
+    const ChoiceGroup& group = choices_.groups[index];
+    const std::vector<NamedAtom>& atoms = atoms_[index];
+    Position& position = drafts_[index];
+    order_[index] = atoms.front().symbol;
     static const std::set<std::size_t> kNone;
     const auto found =
         mixed(atoms) ? varying_.end() : varying_.find(key(group.statement, atoms.front().symbol));
@@ -114,7 +125,7 @@ class Namer {
       position.name = name_after_smallest(atoms);
     } else {
       for (const std::size_t a : varying) {
-        Symbol& argument = result.order.arguments[a];
+        Symbol& argument = order_[index].arguments[a];
         argument = Symbol{};
         argument.kind = Symbol::Kind::kInfimum;
       }
@@ -124,14 +135,11 @@ class Namer {
       position.symbols.push_back(varying.empty() ? ground_.names[atom.atom]
                                                  : symbol_text(atom.symbol, varying));
       position.atoms.push_back(ground_.names[atom.atom]);
-      result.atoms.push_back(atom.atom);
     }
     if (!group.body.empty()) {
       position.symbols.emplace_back("_");
       position.atoms.emplace_back();
-      result.atoms.push_back(0);
     }
-    return result;
   }
 
   static std::string name_after_smallest(const std::vector<NamedAtom>& atoms) {
@@ -154,28 +162,32 @@ class Namer {
     return tuple.str();
   }
 
+  // Boolean positions are called after their atoms, and no atom is called like another position.
   void rename_duplicates() {
     std::unordered_map<std::string, int> uses;
-    for (const Draft& draft : drafts_) ++uses[draft.position.name];
-    for (Draft& draft : drafts_) {
-      if (uses[draft.position.name] > 1) {
-        draft.position.name = name_after_smallest(atoms_[static_cast<std::size_t>(draft.group)]);
-        draft.order = atoms_[static_cast<std::size_t>(draft.group)].front().symbol;
-      }
+    for (const Position& position : drafts_) {
+      if (!position.boolean) ++uses[position.name];
+    }
+    for (std::size_t k = 0; k < drafts_.size(); ++k) {
+      if (drafts_[k].boolean || uses[drafts_[k].name] == 1) continue;
+      drafts_[k].name = name_after_smallest(atoms_[k]);
+      order_[k] = atoms_[k].front().symbol;
     }
   }
 
   const asp::GroundProgram& ground_;
   const Choices& choices_;
-  std::vector<std::vector<NamedAtom>> atoms_;  // per group, in term order
+  std::vector<std::vector<NamedAtom>> atoms_;  // per group that is not Boolean, in term order
   std::map<Key, std::set<std::size_t>> varying_;
-  std::vector<Draft> drafts_;
+  std::vector<Position> drafts_;  // per group
+  std::vector<Symbol> order_;     // per group: what it is sorted by
 };
 
 }  // namespace
 
-Positions name_positions(const asp::GroundProgram& ground, const Choices& choices) {
-  return Namer(ground, choices).run();
+Positions name_positions(const asp::GroundProgram& ground, const Choices& choices,
+                         std::vector<Position>& positions) {
+  return Namer(ground, choices).run(positions);
 }
 
 }  // namespace as2::compile

@@ -16,11 +16,13 @@ struct AtomPlace {
 };
 
 struct Positions {
-  std::vector<Position> positions;  // in clingo's term order
-  std::vector<int> group;           // per position: index into Choices::groups
-  std::vector<AtomPlace> place;     // per atom
+  const std::vector<Position>* positions = nullptr;  // those of the compiled program
+  std::vector<int> group;                            // per position: index into Choices::groups
+  std::vector<AtomPlace> place;                      // per atom
 };
 
-Positions name_positions(const asp::GroundProgram& ground, const Choices& choices);
+// Writes the positions, in clingo's term order, where the result refers to them.
+Positions name_positions(const asp::GroundProgram& ground, const Choices& choices,
+                         std::vector<Position>& positions);
 
 }  // namespace as2::compile

@@ -23,7 +23,7 @@ using testing::HasSubstr;
 
 std::string error_of(const std::string& aspif) {
   try {
-    build_ground_program(aspif, "x", {});
+    build_ground_program(aspif, "x", {}, 1000);
   } catch (const InputError& error) {
     return error.what();
   }
@@ -34,7 +34,7 @@ TEST(Aspif, ReadsEveryPart) {
   const auto program = build_ground_program(
       "asp 1 0 0\n1 1 2 1 2 0 0\n1 0 1 3 1 2 2 1 1 -2 -4\n2 5 1 3 -7\n4 1 a 1 1\n4 3 b c 1 2\n4 1 f 0\n10 "
       "any text\n0\n",
-      "x", {});
+      "x", {}, 1000);
   EXPECT_THAT(rules_text(program), ElementsAre("{a;b c}", "#3 :- 2 <= a*1, not b c*-4"));
   EXPECT_THAT(program.facts, ElementsAre("f"));
   ASSERT_EQ(program.minimize.size(), 1u);
@@ -55,6 +55,18 @@ TEST(Aspif, SaysWhatItExpected) {
   EXPECT_THAT(error_of("asp 1 0 0\n4 9 a 0\n0\n"), HasSubstr("string"));
   EXPECT_THAT(error_of("asp 1 0 0\n11 1\n0\n"), HasSubstr("directive expected"));
   EXPECT_THAT(error_of("asp 1 0 0\n0\n1"), HasSubstr("end of the text"));
+}
+
+TEST(Aspif, WhatIsTooLargeIsRefusedWithItsSize) {
+  const std::string small = "asp 1 0 0\n1 1 2 1 2 0 0\n1 0 1 3 0 2 1 -2\n4 1 f 0\n0\n";
+  EXPECT_NO_THROW(build_ground_program(small, "x", {}, 9));
+  try {
+    build_ground_program(small, "x", {}, 8);
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("4 atoms and facts, and 5 literals of rules, together more than 8"));
+    EXPECT_THAT(error.what(), HasSubstr("--grounding-size"));
+  }
 }
 
 TEST(Aspif, WhatNobodyHandlesThrows) {

@@ -53,7 +53,13 @@ TEST_F(BenchVerb, CircuitsBesideLibTorchAndSoftTp) {
 }
 
 TEST_F(BenchVerb, TheDecoderBesideClingo) {
-  EXPECT_GE(rows("decode").size(), 5u);
+  const auto finished = run("decode --json");
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(finished.err, HasSubstr("decode: 9x9, 17 clues\n"));
+  EXPECT_THAT(finished.err, HasSubstr("decode: clevr n=6, noise\n"));
+  const Json decode = Json::parse(finished.out).at("decode");
+  EXPECT_GE(decode.at("rows").size(), 5u);
+  EXPECT_EQ(decode.at("problems").size(), 26u);
 }
 
 TEST_F(BenchVerb, ATableForPeople) {

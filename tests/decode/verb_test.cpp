@@ -250,6 +250,11 @@ TEST_F(DecodeVerb, GroundingLimitsAreOptions) {
   EXPECT_EQ(large.exit_code, 1);
   EXPECT_THAT(large.err, HasSubstr("64 MiB"));
   EXPECT_THAT(large.err, HasSubstr("--grounding-mib"));
+  write("wide.lp", "{a(1..1000)}.\n");
+  const auto wide = run("wide.lp --beliefs none.json --grounding-size 1000");
+  EXPECT_EQ(wide.exit_code, 1);
+  EXPECT_THAT(wide.err, HasSubstr("together more than 1000"));
+  EXPECT_EQ(run("wide.lp --beliefs none.json --grounding-size 10000").exit_code, 0);
 }
 
 TEST_F(DecodeVerb, AConstantGivenTwiceIsNamed) {
