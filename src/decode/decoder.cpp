@@ -33,12 +33,15 @@ const char* name_of(Status status) {
 
 struct Decoder::Impl {
   explicit Impl(std::shared_ptr<const compile::ConstraintProgram> source)
-      : shared(std::move(source)), problem(program), stride(program.max_symbols()) {}
+      : shared(std::move(source)),
+        problem(program),
+        rows(RowTables::of(problem)),
+        stride(program.max_symbols()) {}
 
   // A workspace: one that is free, or a new one.
   std::unique_ptr<Search> acquire() {
     const std::lock_guard<std::mutex> lock(mutex);
-    if (idle.empty()) return std::make_unique<Search>(problem);
+    if (idle.empty()) return std::make_unique<Search>(problem, rows);
     std::unique_ptr<Search> search = std::move(idle.back());
     idle.pop_back();
     return search;
@@ -55,6 +58,7 @@ struct Decoder::Impl {
   const std::shared_ptr<const compile::ConstraintProgram> shared;
   const compile::ConstraintProgram& program = *shared;
   const Problem problem;
+  const std::shared_ptr<const RowTables> rows;
   const int stride;
   std::mutex mutex;
   std::vector<std::unique_ptr<Search>> idle;

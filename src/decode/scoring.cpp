@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace as2::decode {
 namespace {
@@ -9,28 +10,48 @@ namespace {
 // With a larger range, log p would be counted in steps coarser than 2⁻²⁰, which could hide a difference.
 constexpr double kMostRange = 2199023255552.0;  // 2⁴¹
 
+// The logarithm, floored; neighbouring beliefs are often equal, and logarithms are expensive.
+class LastLog {
+ public:
+  double operator()(double p) {
+    if (p != p_) {
+      p_ = p;
+      log_ = std::log(std::max(p, kFloor));
+    }
+    return log_;
+  }
+
+ private:
+  double p_ = 1;
+  double log_ = 0;
+};
+
 // Adds the losses of one set of beliefs: scale · (log best − log p), which is 0 where a position is uniform.
 void add_belief_losses(const Problem& problem, const Beliefs& beliefs, int stride, double scale,
                        std::vector<std::int64_t>& row) {
+  LastLog log_of_best, log_of_other;
+  double last_best = -1;
+  double last = -1;
+  std::int64_t loss = 0;
   for (int i = 0; i < problem.real; ++i) {
     const int begin = problem.value_begin[i];
     const int count = problem.value_begin[i + 1] - begin;
     const double* p = beliefs.data() + static_cast<std::ptrdiff_t>(i) * stride;
-    double best = 0;
-    double least = p[0];
+    bool fine = true;
+    bool uniform = true;
     for (int s = 0; s < count; ++s) {
-      AS2_REQUIRE(p[s] >= 0 && std::isfinite(p[s]), "a belief is negative or not finite");
-      best = std::max(best, p[s]);
-      least = std::min(least, p[s]);
+      fine &= p[s] >= 0 && p[s] <= std::numeric_limits<double>::max();
+      uniform &= p[s] == p[0];
     }
-    if (best == least) continue;
-    const double top = std::log(std::max(best, kFloor));
-    double last = -1;
-    std::int64_t loss = 0;
+    AS2_REQUIRE(fine, "a belief is negative or not finite");
+    if (uniform) continue;
+    const double best = *std::max_element(p, p + count);
     for (int s = 0; s < count; ++s) {
-      if (p[s] != last) {
+      if (p[s] == best) continue;
+      if (best != last_best || p[s] != last) {
+        last_best = best;
         last = p[s];
-        loss = std::llround((top - std::log(std::max(last, kFloor))) * scale);
+        loss = std::llround((log_of_best(best) - log_of_other(last)) * scale);
       }
       row[begin + s] += loss;
     }
@@ -100,15 +121,9 @@ std::vector<double> fill_losses(const Problem& problem, const Query& query, int 
 
 double log_probability(const Beliefs& beliefs, int stride, const compile::Assignment& assignment) {
   double sum = 0;
-  double last = 1;  // neighbouring beliefs are often equal, and logarithms are expensive
-  double log_last = 0;
+  LastLog log_of;
   for (std::size_t i = 0; i < assignment.size(); ++i) {
-    const double p = beliefs[i * static_cast<std::size_t>(stride) + static_cast<std::size_t>(assignment[i])];
-    if (p != last) {
-      last = p;
-      log_last = std::log(std::max(p, kFloor));
-    }
-    sum += log_last;
+    sum += log_of(beliefs[i * static_cast<std::size_t>(stride) + static_cast<std::size_t>(assignment[i])]);
   }
   return sum;
 }

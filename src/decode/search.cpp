@@ -23,12 +23,59 @@ constexpr std::int64_t kCheckEvery = 64;   // nodes between looks at the clock
 constexpr std::int64_t kDearRound = 2000;  // nodes after which the cap doubles
 constexpr std::int64_t kPatient = 2000;    // nodes of plain search before learning
 constexpr std::int64_t kImpatient = 300;
-constexpr std::int64_t kEasy = 100;  // nodes after which a stronger bound is worth its cost
+constexpr std::int64_t kRowNodes = 1000;  // nodes of the search on rows of bits, before any other
+constexpr std::int64_t kEasy = 100;       // nodes after which a stronger bound is worth its cost
 
 }  // namespace
 
+Search::Search(const Problem& problem, std::shared_ptr<const RowTables> rows)
+    : state_(problem), rows_(rows ? std::make_unique<RowSearch>(std::move(rows)) : nullptr) {}
+
 SearchResult Search::run(const std::vector<std::vector<std::int64_t>>& given, const std::vector<Pin>& pins,
                          int models, const Limits& limits, Filter* filter) {
+  SearchResult by_rows;
+  if (rows_ && !filter && search_rows(given, pins, models, limits, by_rows)) return by_rows;
+  Limits rest = limits;
+  if (limits.nodes > 0) rest.nodes = std::max<std::int64_t>(1, limits.nodes - by_rows.nodes);
+  SearchResult result = run_rounds(given, pins, models, rest, filter);
+  result.nodes += by_rows.nodes;
+  return result;
+}
+
+// Looks for answers without a loss; true: it has found all that were asked for, or shown that there are no
+// more. Whoever says when to learn wants the other searches from the start. Where answers without a loss
+// differ in a later criterion, only a single one is known to be the best.
+bool Search::search_rows(const std::vector<std::vector<std::int64_t>>& given, const std::vector<Pin>& pins,
+                         int models, const Limits& limits, SearchResult& result) {
+  const bool one_criterion = given.size() == 1;
+  if (limits.patience >= 0 || (models > 1 && !one_criterion)) return false;
+  const auto wanted = static_cast<std::size_t>(one_criterion ? models : 2);
+  const std::int64_t nodes = limits.nodes > 0 ? std::min(limits.nodes, kRowNodes) : kRowNodes;
+  RowResult rows = rows_->run(given[0], state_.problem(), pins, wanted, nodes);
+  result.nodes = rows.nodes;
+  const auto flat = [&] {
+    return std::all_of(given[0].begin(), given[0].end(), [](std::int64_t x) { return x == 0; });
+  };
+  const bool settled = one_criterion ? rows.found.size() == wanted || (rows.complete && flat())
+                                     : rows.complete && rows.found.size() == 1;
+  if (!settled) return false;
+  for (compile::Assignment& assignment : rows.found) {
+    Found found{std::move(assignment), {}};
+    for (const auto& row : given) {
+      std::int64_t sum = 0;
+      for (int i = 0; i < state_.problem().real && !one_criterion; ++i) {
+        sum += row[state_.problem().value_begin[i] + found.assignment[i]];
+      }
+      found.loss.push_back(sum);
+    }
+    result.found.push_back(std::move(found));
+  }
+  return true;
+}
+
+SearchResult Search::run_rounds(const std::vector<std::vector<std::int64_t>>& given,
+                                const std::vector<Pin>& pins, int models, const Limits& limits,
+                                Filter* filter) {
   result_ = {};
   limits_ = limits;
   filter_ = filter;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "as2/decoder.h"
+#include "decode/row_search.h"
 #include "decode/search_learning.h"
 #include "decode/search_result.h"
 #include "decode/state.h"
@@ -24,7 +25,8 @@ struct Limits {
 // A workspace for one thread; everything it needs is allocated before the first node.
 class Search {
  public:
-  explicit Search(const Problem& problem) : state_(problem) {}
+  // `rows`: of the problem, where it has them.
+  explicit Search(const Problem& problem, std::shared_ptr<const RowTables> rows = nullptr);
 
   // `losses`: per criterion, a loss per value; the least of each position is 0.
   SearchResult run(const std::vector<std::vector<std::int64_t>>& losses, const std::vector<Pin>& pins,
@@ -34,6 +36,10 @@ class Search {
   std::vector<std::vector<std::int64_t>> losses;  // kept between runs for the caller to fill
 
  private:
+  SearchResult run_rounds(const std::vector<std::vector<std::int64_t>>& given, const std::vector<Pin>& pins,
+                          int models, const Limits& limits, Filter* filter);
+  bool search_rows(const std::vector<std::vector<std::int64_t>>& given, const std::vector<Pin>& pins,
+                   int models, const Limits& limits, SearchResult& result);
   bool start(const std::vector<std::vector<std::int64_t>>& losses, const std::vector<Pin>& pins,
              std::int64_t cap);
   void settle_loose();
@@ -47,6 +53,7 @@ class Search {
   std::int64_t patience(const std::vector<std::int64_t>& loss) const;
 
   State state_;
+  std::unique_ptr<RowSearch> rows_;
   SearchResult result_;
   Limits limits_;
   std::size_t models_ = 1;

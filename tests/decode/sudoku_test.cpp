@@ -7,6 +7,7 @@
 
 #include "as2/compile.h"
 #include "as2/decoder.h"
+#include "random.h"
 #include "sudoku/board.h"
 #include "sudoku/board_list.h"
 
@@ -75,14 +76,83 @@ TEST(Sudoku, GeneratedBoardsOfEveryDifficulty) {
 }
 
 // Public 17-clue puzzles (Gordon Royle's collection).
-TEST(Sudoku, SeventeenClues) {
+std::vector<sudoku::Board> seventeen_clues() {
   const std::string list =
       "000000010400000000020000000000050407008000300001090000300400200050100000000806000\n"
       "000000010400000000020000000000050604008000300001090000300400200050100000000807000\n"
       "000000012000035000000600070700000300000400800100000000000120000080000040050000600\n"
       "000000012003600000000007000410020000000500300700000600280000040000300500000000000\n"
       "000000012008030000000000040120500000000004700060000000507000300000620000000100000\n";
-  expect_solved_and_unique(sudoku::parse_boards(list, "list"));
+  return sudoku::parse_boards(list, "list");
+}
+
+TEST(Sudoku, SeventeenClues) {
+  expect_solved_and_unique(seventeen_clues());
+}
+
+// Problems of slots alone go through a search of their own first; `learn_after` leaves it out.
+TEST(Sudoku, RowsOfBitsFindWhatTheOtherSearchesFind) {
+  const std::vector<std::string> programs = {
+      "{cell(R,C,V) : V=1..5} = 1 :- R=1..5, C=1..5. :- cell(R,C,V), cell(R,D,V), C<D.\n"
+      ":- cell(R,C,V), cell(S,C,V), R<S.\n",
+      "{cell(R,C,V) : V=1..4} = 1 :- R=1..4, C=1..4. :- cell(R,C,V), cell(R,D,V), C<D.\n"
+      ":- cell(R,C,V), cell(S,C,V), R<S. :- cell(R,C,V), cell(S,D,V), (R-1)/2=(S-1)/2, (C-1)/2=(D-1)/2, "
+      "(R,C)<(S,D).\n",
+      "{queen(R,C) : C=1..7} = 1 :- R=1..7. :- queen(R,C), queen(S,C), R<S.\n"
+      ":- queen(R,C), queen(S,D), R<S, S-R=|C-D|.\n",
+      "{colour(X,C) : C=1..3} = 1 :- X=1..9. :- colour(X,C), colour(X+1,C). :- colour(X,C), colour(X+3,C).\n"
+      ":- colour(1,2). :- colour(X,C), colour(X+2,C), X=1..4.\n"};
+  int answered = 0;
+  int refused = 0;
+  for (const std::string& text : programs) {
+    const compile::ConstraintProgram program = compile::compile_text(text).program;
+    const Decoder decoder(program);
+    const std::size_t stride = static_cast<std::size_t>(program.max_symbols());
+    Random random(7);
+    for (int k = 0; k < 60; ++k) {
+      SCOPED_TRACE(text + std::to_string(k));
+      Query query{Beliefs(program.positions.size() * stride, 1.0)};
+      for (std::size_t i = 0; i < program.positions.size(); ++i) {
+        const std::size_t kind = random.next() % 5;  // certain, one symbol out, two levels, or uniform
+        const std::size_t s = random.next() % program.positions[i].symbols.size();
+        if (kind == 0)
+          std::fill_n(query.beliefs.begin() + static_cast<std::ptrdiff_t>(i * stride), stride, 0.01);
+        if (kind <= 1) query.beliefs[i * stride + s] = kind == 0 ? 0.9 : 0.2;
+        if (kind == 2 && k % 3 == 0) query.pins = {{static_cast<int>(i), static_cast<int>(s)}};
+      }
+      DecodeOptions options;
+      options.models = 1 + k % 3;
+      DecodeOptions without = options;
+      without.learn_after = 1 << 20;
+      const Decoded rows = decoder.decode(query, options);
+      const Decoded others = decoder.decode(query, without);
+      ASSERT_EQ(rows.status, others.status);
+      ASSERT_EQ(rows.models.size(), others.models.size());
+      for (std::size_t m = 0; m < rows.models.size(); ++m) {
+        EXPECT_NEAR(rows.models[m].log_probability, others.models[m].log_probability, 1e-9);
+        EXPECT_TRUE(compile::violated_groups(program, rows.models[m].assignment).empty());
+        for (std::size_t n = 0; n < m; ++n) EXPECT_NE(rows.models[m].assignment, rows.models[n].assignment);
+      }
+      ++(rows.models.empty() ? refused : answered);
+    }
+  }
+  EXPECT_GT(answered, 100);
+  EXPECT_GT(refused, 10);
+}
+
+// Locked candidates and both kinds of singles together leave less to decide than the singles do.
+TEST(Sudoku, RowsOfBitsDecideLess) {
+  const Decoder decoder(sudoku());
+  DecodeOptions without;
+  without.learn_after = 1 << 20;
+  std::int64_t rows = 0;
+  std::int64_t others = 0;
+  for (const sudoku::Board& board : seventeen_clues()) {
+    const Query query{read_board(board.puzzle)};
+    rows += decoder.decode(query).nodes;
+    others += decoder.decode(query, without).nodes;
+  }
+  EXPECT_LT(rows, others);
 }
 
 TEST(Sudoku, BlankBoardsAreNotUnique) {
