@@ -18,28 +18,8 @@ namespace as2::cli {
 namespace {
 
 using compile::ConstraintProgram;
-using compile::Group;
+using compile::FamilySummary;
 using nlohmann::ordered_json;
-
-struct FamilySummary {
-  std::string kind = "none";  // no group at all; `mixed` where its groups differ
-  std::int64_t groups = 0;
-  std::int64_t terms = 0;
-};
-
-std::vector<FamilySummary> summarise(const ConstraintProgram& program) {
-  std::vector<FamilySummary> result(program.families.size());
-  const std::vector<std::int64_t> terms = compile::residual_terms(program);
-  for (std::size_t g = 0; g < program.groups.size(); ++g) {
-    const Group& group = program.groups[g];
-    FamilySummary& family = result[static_cast<std::size_t>(group.family)];
-    const std::string kind = group.kind();
-    family.kind = family.groups == 0 || family.kind == kind ? kind : "mixed";
-    ++family.groups;
-    family.terms += terms[g];
-  }
-  return result;
-}
 
 std::int64_t total_terms(const std::vector<FamilySummary>& families) {
   return std::accumulate(
@@ -49,7 +29,7 @@ std::int64_t total_terms(const std::vector<FamilySummary>& families) {
 
 ordered_json to_json(const compile::Compiled& compiled) {
   const ConstraintProgram& program = compiled.program;
-  const std::vector<FamilySummary> summaries = summarise(program);
+  const std::vector<FamilySummary> summaries = compile::summarise_families(program);
   ordered_json document = {
       {"positions", program.positions.size()}, {"atoms", program.atoms},
       {"groups", program.groups.size()},       {"residual_terms", total_terms(summaries)},
@@ -127,7 +107,7 @@ void print_guesses(const ConstraintProgram& program) {
 
 void print_summary(const compile::Compiled& compiled) {
   const ConstraintProgram& program = compiled.program;
-  const std::vector<FamilySummary> summaries = summarise(program);
+  const std::vector<FamilySummary> summaries = compile::summarise_families(program);
   print_table({{"positions", std::to_string(program.positions.size())},
                {"atoms", std::to_string(program.atoms)},
                {"groups", std::to_string(program.groups.size())},

@@ -76,4 +76,18 @@ std::vector<std::int64_t> residual_terms(const ConstraintProgram& program) {
   return terms;
 }
 
+std::vector<FamilySummary> summarise_families(const ConstraintProgram& program) {
+  std::vector<FamilySummary> result(program.families.size());
+  const std::vector<std::int64_t> terms = residual_terms(program);
+  for (std::size_t g = 0; g < program.groups.size(); ++g) {
+    const Group& group = program.groups[g];
+    FamilySummary& family = result[static_cast<std::size_t>(group.family)];
+    const std::string kind = group.kind();
+    family.kind = family.groups == 0 || family.kind == kind ? kind : "mixed";
+    ++family.groups;
+    family.terms += terms[g];
+  }
+  return result;
+}
+
 }  // namespace as2::compile

@@ -19,7 +19,8 @@ expect_no_log() { ! grep -q -- "$1" "$log" || fail "$2: the log has '$1'"; }
 # A project with a fresh copy of the launcher.
 new_project() {
   rm -rf "$work/project"
-  mkdir -p "$work/project/cmake" "$work/project/app" "$work/project/src" "$work/project/include"
+  mkdir -p "$work/project/cmake" "$work/project/app" "$work/project/src" "$work/project/include" \
+    "$work/project/python"
   cp "$1" "$work/project/as2"
   touch "$work/project/CMakeLists.txt" "$work/project/CMakePresets.json" "$work/project/src/a.cpp"
   : >"$log"
@@ -31,7 +32,7 @@ stand_in() {
 }
 
 mkdir "$work/bin"
-for tool in sh readlink find cat touch mv mkdir nproc flock env dirname grep sleep rm chmod; do
+for tool in sh readlink find cat touch mv mkdir nproc flock env dirname grep sed sleep rm chmod; do
   ln -s "$(command -v $tool)" "$work/bin/$tool"
 done
 stand_in cmake <<EOF
@@ -44,9 +45,21 @@ case "\$*" in
     if [ -e "$work/broken" ]; then echo "a.cpp:1: error: broken"; exit 1; fi
     mkdir -p build/release/bin
     printf '#!/bin/sh\necho "program \$*"\n' >build/release/bin/as2
-    chmod +x build/release/bin/as2 ;;
-  *) echo "configure chatter"; mkdir -p build/release; touch build/release/build.ninja ;;
+    chmod +x build/release/bin/as2
+    mkdir -p build/release/python/as2
+    touch build/release/python/as2/libas2_python.so
+    chmod +x build/release/python/as2/libas2_python.so ;;
+  *)
+    echo "configure chatter"
+    mkdir -p build/release
+    touch build/release/build.ninja
+    echo "AS2_PYTHON:FILEPATH=$work/bin/interpreter" >build/release/CMakeCache.txt ;;
 esac
+EOF
+stand_in interpreter <<EOF
+#!/bin/sh
+echo "python \$PYTHONPATH \$*"
+exit 5
 EOF
 stand_in ctest <<EOF
 #!/bin/sh
@@ -111,6 +124,20 @@ done
 : >"$log"
 launch train sudoku >/dev/null
 launch solve a.png >/dev/null
+[ ! -s "$log" ] || fail "something was done though nothing changed: $(cat "$log")"
+
+# python installs PyTorch for Python, builds the library and starts the interpreter that configuring found, with the
+# package on its path.
+: >"$log"
+status=0
+out=$(launch python -c 'x y' 2>"$work/err") || status=$?
+[ "$status" = 5 ] || fail "python: exit status $status, expected the interpreter's 5"
+[ "$out" = "python $work/project/build/release/python -c x y" ] || fail "python started: $out"
+grep -q 'installing.*python3-torch' "$work/err" || fail "python: does not say that it installs PyTorch"
+expect_log 'cmake --build .*--target as2-python ' "python"
+: >"$log"
+launch python >/dev/null || true
+launch train sudoku >/dev/null
 [ ! -s "$log" ] || fail "something was done though nothing changed: $(cat "$log")"
 
 # A changed or added source builds again, without configuring.

@@ -36,6 +36,7 @@ below() {
     bench) echo asp compile tp decode prob prob_tensor verify formats datasets sudoku vision infer boards native nn infer/tensor task train eval ;;
     serve) ;;
     cli) echo serve asp compile tp decode prob prob_tensor verify formats datasets sudoku vision infer boards native nn infer/tensor task train eval bench ;;
+    python) echo asp compile tp decode prob prob_tensor verify formats datasets sudoku vision infer boards native nn infer/tensor ;;
     *)
       echo "src/$1 has no place among the layers: give it one here and in ARCHITECTURE.md" >&2
       exit 1 ;;
@@ -54,15 +55,19 @@ layer_of_header() {
   esac
 }
 
-# A layer is a folder of src/; infer/ has a second half on LibTorch, a layer of its own, in infer/tensor/.
-for folder in "$source"/src/*/ "$source"/src/infer/tensor/; do
-  layer=${folder#"$source/src/"}
+# A layer is a folder of src/; infer/ has a second half on LibTorch, a layer of its own, in infer/tensor/. The layer
+# python is the folder python/library/.
+for folder in "$source"/src/*/ "$source"/src/infer/tensor/ "$source"/python/library/; do
+  layer=${folder#"$source/"}
+  layer=${layer#src/}
   layer=${layer%/}
+  layer=${layer%/library}
   allowed=" $layer $(below "$layer") "
   for used in $(find "$folder" -type f -not -path "$source/src/$layer/tensor/*" -exec sed -n 's/^#include "\([a-z_0-9]*\)\/\([a-z_0-9]*\).*/\1:\2/p' {} + | sort -u); do
     case $used in
       as2:*) used=$(layer_of_header "${used#as2:}") ;;
       infer:tensor) used=infer/tensor ;;
+      library:*) used=python ;;
       *) used=${used%%:*} ;;
     esac
     case "$allowed" in
@@ -90,7 +95,7 @@ torch=$(nm -C --undefined-only "$build/src/tp/libas2_tp_core.a" | grep -E '(^|[^
 [ -z "$torch" ] || fail "libas2_tp_core.a needs LibTorch: $torch"
 if readelf -d "$build/bin/as2" | grep -E 'NEEDED.*(torch|c10)'; then fail "bin/as2 links LibTorch"; fi
 # LibTorch's wheels export parts of another libstdc++: the system's must be found first.
-for program in "$build/bin/as2-tensor" "$build"/tests/*/test_*; do
+for program in "$build/bin/as2-tensor" "$build/python/as2/libas2_python.so" "$build"/tests/*/test_*; do
   [ -x "$program" ] || continue
   needed=$(readelf -d "$program" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
   case $needed in
@@ -98,5 +103,11 @@ for program in "$build/bin/as2-tensor" "$build"/tests/*/test_*; do
     *torch*) fail "$(basename "$program") loads LibTorch before libstdc++" ;;
   esac
 done
+# One library for every Python: it asks for nothing of Python's own.
+if [ -e "$build/python/as2/libas2_python.so" ]; then
+  if nm -D --undefined-only "$build/python/as2/libas2_python.so" | grep -E ' _?Py[A-Z_]'; then
+    fail "libas2_python.so needs Python"
+  fi
+fi
 
 [ "$failures" = 0 ]

@@ -1,0 +1,141 @@
+"""Beliefs and assignments as users give them: tensors in the order of `program.positions`, or names as keys."""
+from __future__ import annotations
+
+import difflib
+import warnings
+from typing import Any, List, NamedTuple, Optional, Sequence
+
+import torch
+
+from ._library import call, ops
+from .errors import input_error
+
+_SUM_TOLERANCE = 1e-3  # as on the command line
+
+
+class Beliefs(NamedTuple):
+    p: torch.Tensor                   # [batch, positions, symbols]
+    believed: Optional[torch.Tensor]  # [batch, positions] bool: weighs p, else 1; None: every position
+    single: bool                      # one instance was given, not a batch
+
+
+def require_position(program: Any, name: Any) -> int:
+    index = program.index.get(str(name))
+    if index is not None:
+        return index
+    near = difflib.get_close_matches(str(name), program.index, 1, 0)
+    raise input_error(f"the program has no position '{name}'", f"the nearest position is '{near[0]}'" if near else "")
+
+
+def require_symbol(program: Any, position: int, symbol: Any) -> int:
+    at = program.positions[position]
+    text = ("true" if symbol else "false") if isinstance(symbol, bool) else str(symbol)
+    try:
+        return at.symbols.index(text)
+    except ValueError:
+        shown = ", ".join(at.symbols[:12]) + (", …" if len(at.symbols) > 12 else "")
+        raise input_error(f"position '{at.name}' has no symbol '{symbol}'", f"its symbols are {shown}") from None
+
+
+def _of_dict(program: Any, given: dict, p: torch.Tensor, believed: torch.Tensor) -> None:
+    for name, row in given.items():
+        i = require_position(program, name)
+        if not isinstance(row, dict):
+            raise input_error(f"beliefs of '{name}': found {row!r}, expected a dict of symbols",
+                              f'write {{"{program.positions[i].symbols[0]}": 1.0}}')
+        believed[i] = True
+        p[i] = 0
+        for symbol, value in row.items():
+            p[i, require_symbol(program, i, symbol)] = float(value)
+
+
+def _normalised(program: Any, p: torch.Tensor) -> torch.Tensor:
+    """Rows sum to 1 as they are, or are made to, with a warning."""
+    mask = program.mask.to(p.device)
+    total = torch.where(mask, p.detach(), torch.zeros((), dtype=p.dtype, device=p.device)).sum(-1)
+    empty = (total == 0).nonzero()
+    if len(empty):
+        b, i = empty[0].tolist()
+        raise input_error(f"beliefs of '{program.positions[i].name}' in row {b}: all zero",
+                          "give the position a uniform belief, or leave it out of the dict")
+    off = (total - 1).abs() > _SUM_TOLERANCE
+    if not bool(off.any()):
+        return p
+    b, i = off.nonzero()[0].tolist()
+    warnings.warn(f"beliefs of '{program.positions[i].name}' in row {b} sum to {float(total[b, i]):.6g}; normalised",
+                  stacklevel=4)
+    return torch.where(off.unsqueeze(-1), p / total.clamp_min(1e-38).unsqueeze(-1), p)
+
+
+def read_beliefs(program: Any, given: Any) -> Beliefs:
+    """A tensor [positions, symbols] or [batch, positions, symbols], a dict, or a list of dicts.
+
+    In a dict a position left out is uniform where a distribution is needed and weighs 1 in probabilities; a
+    symbol left out of a listed position is 0. In a tensor all positions but guesses are believed.
+    """
+    if isinstance(given, torch.Tensor):
+        shape = [len(program.positions), program.symbols]
+        if given.dim() not in (2, 3) or list(given.shape[-2:]) != shape:
+            raise input_error(f"beliefs are {list(given.shape)}, expected {shape} or [batch, {shape[0]}, {shape[1]}]",
+                              "one row per position, padded to the largest domain")
+        single = given.dim() == 2
+        p = given.unsqueeze(0) if single else given
+        if p.device.type == "meta":
+            raise input_error("beliefs on the device 'meta' have no values", "move them to 'cpu' or 'cuda'")
+        call(ops.check_beliefs, program._native, p.detach().cpu())
+        believed = None
+        if program.has_guesses:
+            believed = program.believable.to(p.device).expand(p.shape[0], -1)
+        return Beliefs(_normalised(program, p), believed, single)
+    single = isinstance(given, dict)
+    rows = [given] if single else list(given) if isinstance(given, (list, tuple)) else [given]
+    if not all(isinstance(row, dict) for row in rows):
+        raise input_error(f"beliefs are a {type(given).__name__}, expected a tensor, a dict or a list of dicts",
+                          'a dict is {"cell(1,1,_)": {"5": 0.9, "3": 0.1}}')
+    p = program.uniform.repeat(len(rows), 1, 1)
+    believed = torch.zeros(len(rows), len(program.positions), dtype=torch.bool)
+    for b, row in enumerate(rows):
+        _of_dict(program, row, p[b], believed[b])
+    call(ops.check_beliefs, program._native, p)
+    return Beliefs(_normalised(program, p), believed, single)
+
+
+def read_positions(program: Any, given: Any, batch: int) -> List[List[int]]:
+    """Positions by name, or bool [positions] or [batch, positions]; a list of indices per instance."""
+    if isinstance(given, torch.Tensor):
+        if given.dtype != torch.bool or given.shape[-1] != len(program.positions) or given.dim() > 2:
+            raise input_error("evidence as a tensor must be bool [positions] or [batch, positions]")
+        return [row.nonzero().flatten().tolist() for row in given.expand(batch, -1)]
+    names = [given] if isinstance(given, str) else list(given)
+    return [[require_position(program, name) for name in names]] * batch
+
+
+def read_assignments(program: Any, given: Any) -> "tuple[torch.Tensor, bool]":
+    """Symbols [batch, positions] int64, and whether one assignment was given, not a batch."""
+    if isinstance(given, torch.Tensor):
+        single = given.dim() == 1
+        symbols = (given.unsqueeze(0) if single else given).cpu()
+        if symbols.is_floating_point() or symbols.dim() != 2 or symbols.shape[1] != len(program.positions):
+            raise input_error(f"assignments are {symbols.dtype} {list(given.shape)}, expected integers "
+                              f"[batch, {len(program.positions)}]", "each is an index into its position's symbols")
+        outside = ((symbols < 0) | (symbols >= program.domains)).nonzero()
+        if len(outside):
+            b, i = outside[0].tolist()
+            raise input_error(f"position '{program.positions[i].name}' in row {b} has no symbol of index "
+                              f"{int(symbols[b, i])}", f"it has {len(program.positions[i].symbols)} symbols")
+        return symbols.long(), single
+    single = isinstance(given, dict)
+    rows: Sequence[dict] = [given] if single else list(given) if isinstance(given, (list, tuple)) else [given]
+    if not all(isinstance(row, dict) for row in rows):
+        raise input_error(f"an assignment is a {type(given).__name__}, expected a dict, a tensor or an answer of decode()",
+                          'a dict is {"cell(1,1,_)": "5"}')
+    symbols = torch.full((len(rows), len(program.positions)), -1, dtype=torch.int64)
+    for b, row in enumerate(rows):
+        for name, symbol in row.items():
+            i = require_position(program, name)
+            symbols[b, i] = require_symbol(program, i, symbol)
+        missing = (symbols[b] < 0).nonzero().flatten()
+        if len(missing):
+            raise input_error(f"no symbol for position '{program.positions[int(missing[0])].name}'",
+                              "an assignment gives every position one symbol")
+    return symbols, single

@@ -1,0 +1,92 @@
+"""Loads the shared library beside this file and turns its errors into exceptions of `as2.errors`."""
+from __future__ import annotations
+
+import json
+import pathlib
+import threading
+from typing import Any, Callable
+
+import torch
+
+from . import _built_for, errors
+
+_MARK = "as2-error "
+
+
+def _load() -> None:
+    library = pathlib.Path(__file__).with_name("libas2_python.so")
+    wanted, found = _built_for.torch.split(".")[:2], torch.__version__.split(".")[:2]
+    if wanted != found:
+        raise errors.EnvironmentError(
+            f"error: this as2 was built for PyTorch {_built_for.torch}, and this Python has {torch.__version__}"
+            "\nnote: build it again with this Python: pip install --no-build-isolation .")
+    try:
+        torch.ops.load_library(str(library))
+    except OSError as error:
+        raise errors.EnvironmentError(
+            f"{library}: error: the library cannot be loaded: {error}"
+            "\nnote: ./as2 python builds it; another PyTorch needs another build", str(library)) from None
+
+
+_load()
+ops = torch.ops.as2
+
+
+def _translated(error: RuntimeError) -> BaseException:
+    text = str(error)
+    start = text.find(_MARK)
+    if start < 0:
+        return error
+    said, _ = json.JSONDecoder().raw_decode(text, start + len(_MARK))
+    kind, what = said["kind"], said["what"]
+    if kind == "MemoryError":
+        return MemoryError(what)
+    if kind == "ContractError":
+        return RuntimeError(what)
+    return getattr(errors, kind)(what, said["file"], said["line"], said["column"])
+
+
+def call(function: Callable[..., Any], *arguments: Any) -> Any:
+    """function(*arguments), with the library's errors as ours."""
+    try:
+        return function(*arguments)
+    except RuntimeError as error:
+        raise _translated(error) from None
+
+
+# torch.compile traces an operator, not the handling of its errors.
+_compiling: Callable[[], bool] = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
+
+
+def operate(function: Callable[..., Any], beliefs: torch.Tensor, *arguments: Any) -> Any:
+    """An operator on tensors, in a way that torch.compile can trace."""
+    if _compiling():
+        return function(beliefs, *arguments)
+    if not isinstance(beliefs, torch.Tensor):
+        raise errors.input_error(f"beliefs are a {type(beliefs).__name__}, expected a tensor")
+    return call(function, beliefs, *arguments)
+
+
+def interruptible(function: Callable[..., Any], *arguments: Any) -> Any:
+    """The same for what may take long: Ctrl-C returns to the caller at once.
+
+    Python handles signals in its main thread only, and only between two of its own instructions; so the call
+    runs in another thread, and the main one waits where a signal can reach it.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return call(function, *arguments)
+    outcome: list = []
+
+    def work() -> None:
+        try:
+            outcome.append((call(function, *arguments), None))
+        except BaseException as error:  # noqa: BLE001 (raised again below, in the thread that asked)
+            outcome.append((None, error))
+
+    worker = threading.Thread(target=work, name="as2", daemon=True)
+    worker.start()
+    worker.join()
+    result, error = outcome[0]
+    if error is not None:
+        raise error.with_traceback(None)
+    return result

@@ -1,0 +1,376 @@
+"""`as2.compile` and what a compiled program can do."""
+from __future__ import annotations
+
+import html
+import json
+import os
+import pathlib
+import re
+import tempfile
+import warnings
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
+
+import torch
+
+from ._beliefs import Beliefs, read_assignments, read_beliefs, read_positions, require_position, require_symbol
+from ._library import call, interruptible, operate, ops
+from ._results import (Assignment, Decoded, DecodedBatch, Family, Group, Message, Position, Verdict, Violation,
+                       _decoded)
+from .errors import InputError, input_error
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+def _located(path: Path) -> str:
+    """The file, or the shipped program of that name where there is no such file here."""
+    text = os.fspath(path)
+    if os.path.exists(text) or text == "-" or os.path.basename(text) != text:
+        return text
+    try:
+        return str(call(ops.shipped_file, f"programs/{text}"))
+    except Exception:  # noqa: BLE001 (the compiler says what is missing, in its own words)
+        return text
+
+
+def compile(*paths: Path, text: Optional[str] = None, name: str = "program.lp",  # noqa: A001
+            constants: Optional[Mapping[str, Any]] = None, assume: Iterable[str] = (), grounding_seconds: float = 60,
+            grounding_mib: float = 4096, **more_constants: Any) -> "Program":
+    """Compiles answer set programs: `as2.compile("sudoku.lp", b=3)`.
+
+    paths: ASP files, together one program; or one compiled `.as2c` file. A name that is no file here is looked
+      for among the programs that ship.
+    text: the program itself instead of files; `name` stands for the file in messages.
+    constants, and further keywords: replace constants of the program (#const).
+    assume: external atoms to leave open; they become Boolean positions.
+
+    Raises as2.InputError with file, line and remedy where the program is at fault, as2.EnvironmentError where
+    gringo is missing.
+    """
+    if (text is None) == (not paths):
+        raise input_error("give either files or text=", 'as2.compile("sudoku.lp") or as2.compile(text="{a}.")')
+    every = {**(constants or {}), **more_constants}
+    for constant in every:
+        if not re.fullmatch(r"[_']*[a-z][A-Za-z0-9_']*", constant):
+            raise input_error(f"'{constant}' is no name of a constant", "names begin with a small letter: b=3")
+    return Program([_located(path) for path in paths], text or "", name, {k: str(v) for k, v in every.items()},
+                   tuple(assume), grounding_seconds, grounding_mib)
+
+
+class Program:
+    """A compiled program. Immutable; may be used from several threads at once; can be pickled.
+
+    positions: tuple of `Position`, in the order of every tensor's rows.
+    families: tuple of `Family`, one per statement, in source order.
+    symbols: the width of every tensor, that of the largest domain; what is past a position's own domain is
+      padding: ignored, and 0 in results.
+    """
+
+    def __init__(self, files: Sequence[str], text: str, name: str, constants: Dict[str, str],
+                 assume: Tuple[str, ...] = (), grounding_seconds: float = 60, grounding_mib: float = 4096,
+                 source: Sequence[str] = ()) -> None:
+        self._made_from = (list(files), text, name, dict(constants), tuple(assume), grounding_seconds, grounding_mib,
+                           list(source))
+        options = {"constants": constants, "assume": assume, "grounding_seconds": grounding_seconds,
+                   "grounding_mib": grounding_mib}
+        self._native = interruptible(ops.compile, list(files), text, name, json.dumps(options))
+        about = json.loads(self._native.describe())
+        self._groups: List[dict] = json.loads(self._native.groups())
+        self.positions = tuple(Position(i, p["name"], tuple(p["symbols"]), p["guess"], p["file"], p["line"])
+                               for i, p in enumerate(about["positions"]))
+        self.families = tuple(Family(**family) for family in about["families"])
+        self.symbols: int = about["symbols"]
+        self.atoms: int = about["atoms"]
+        self.definitions: int = about["definitions"]
+        self.residual_terms: int = about["residual_terms"]
+        self.objectives: Tuple[int, ...] = tuple(about["objectives"])
+        self.hash: str = about["hash"]
+        self.warnings = [Message(**message) for message in about["warnings"]]
+        self.notes = [Message(**message) for message in about["notes"]]
+        self.index = {position.name: position.index for position in self.positions}
+        self.domains = torch.tensor([len(p.symbols) for p in self.positions], dtype=torch.int64)
+        self.mask = torch.arange(self.symbols) < self.domains.unsqueeze(-1)
+        self.uniform = self.mask.double() / self.domains.clamp_min(1).unsqueeze(-1)
+        self.believable = torch.tensor([not p.guess for p in self.positions], dtype=torch.bool)
+        self.has_guesses = not bool(self.believable.all())
+
+    # What it is.
+
+    @property
+    def groups(self) -> List[Group]:
+        """What each family says about each set of positions."""
+        return [Group(self.families[g["family"]].name, g["kind"], tuple(self.positions[i].name for i in g["positions"]))
+                for g in self._groups]
+
+    def _summary(self) -> Tuple[List[Tuple[str, int]], List[Tuple[str, ...]]]:
+        counts = [("positions", len(self.positions)), ("atoms", self.atoms), ("groups", len(self._groups)),
+                  ("residual terms", self.residual_terms), ("definitions", self.definitions),
+                  ("objectives", len(self.objectives)), ("guesses", len(self.positions) - int(self.believable.sum()))]
+        rows = [("family", "line", "kind", "groups", "terms")]
+        rows += [(f.name, f"{f.file}:{f.line}", f.kind, str(f.groups), str(f.terms)) for f in self.families]
+        return counts, rows
+
+    def __str__(self) -> str:
+        counts, rows = self._summary()
+        lines = [f"{what:<14}  {count:>6}" for what, count in counts]
+        if len(rows) > 1:
+            widths = [max(len(row[k]) for row in rows) for k in range(5)]
+            lines.append("")
+            lines += ["  ".join(cell.rjust(w) if k > 2 else cell.ljust(w)
+                                for k, (cell, w) in enumerate(zip(row, widths))).rstrip() for row in rows]
+        lines += [f"warning: {warning}" for warning in self.warnings]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return (f"<as2.Program {self._made_from[2] if not self._made_from[0] else ' '.join(self._made_from[0])}: "
+                f"{len(self.positions)} positions, {len(self.families)} families, {len(self._groups)} groups>")
+
+    def _repr_html_(self) -> str:
+        counts, rows = self._summary()
+        text = ", ".join(f"{count} {what}" for what, count in counts)
+        body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows[1:])
+        head = "".join(f"<th>{cell}</th>" for cell in rows[0])
+        return f"<p>{html.escape(text)}</p><table><tr>{head}</tr>{body}</table>"
+
+    def __reduce__(self) -> Any:
+        return Program, self._made_from
+
+    def __deepcopy__(self, memo: Any) -> "Program":
+        return self
+
+    def assignment(self, symbols: torch.Tensor) -> Assignment:
+        """{position: symbol} of indices [positions]."""
+        return {p.name: p.symbols[s] for p, s in zip(self.positions, symbols.tolist())}
+
+    def symbols_of(self, assignments: Any) -> torch.Tensor:
+        """The inverse, indices [positions] of a dict, [batch, positions] of a list of dicts."""
+        symbols, single = read_assignments(self, assignments)
+        return symbols[0] if single else symbols
+
+    def one_hot(self, assignments: Any) -> torch.Tensor:
+        """Beliefs [positions, symbols] (of one) or [batch, positions, symbols] that are sure of an assignment."""
+        return torch.nn.functional.one_hot(self.symbols_of(assignments), self.symbols).double()
+
+    def atoms_of(self, assignment: Any) -> List[str]:
+        """The atoms clingo would show for an assignment."""
+        symbols, _ = read_assignments(self, assignment)
+        return call(ops.shown_atoms, self._native, symbols[:1])[0]
+
+    # Constraints.
+
+    def soft_tp(self) -> "Any":
+        """Soft T_P as a module: as2.SoftTp."""
+        from ._tensor import SoftTp
+        return SoftTp(self)
+
+    def violated(self, assignments: Any) -> List[Any]:
+        """The groups that an assignment violates, by our own evaluation; empty: an answer set."""
+        symbols, single = read_assignments(self, assignments)
+        groups = self.groups
+        rows = [[groups[g] for g in row] for row in json.loads(call(ops.violated_groups, self._native, symbols))]
+        return rows[0] if single else rows
+
+    # Decoding.
+
+    def decode(self, p: Any, *, method: str = "map", models: int = 1, unique: bool = False, unique_margin: float = 30,
+               unique_readings: int = 2000, evidence: Any = None, pins: Optional[Mapping[str, Any]] = None,
+               explain: bool = True, objective_weights: Optional[Mapping[int, float]] = None,
+               objective_first: bool = False, node_budget: int = 0, time_budget: float = 0,
+               threads: int = 0) -> Union[Decoded, DecodedBatch]:
+        """The most probable assignment that satisfies the program, or a proof that there is none.
+
+        p: beliefs, [positions, symbols] or a dict for one instance (the answer is a `Decoded`), [batch, positions,
+          symbols] or a list of dicts for several (a `DecodedBatch`).
+        method: "map", exact; or "greedy", the paper's procedure, `evidence` first.
+        models: the K best, in order.
+        unique: the most probable reading of the evidence that leaves exactly one completion. `evidence`: the
+          positions that were read, by name or as bool [positions] or [batch, positions]; by default those whose
+          beliefs are not uniform.
+        pins: {position: symbol} to hold; all else is soft.
+        explain: also what was changed and why; without it decoding a large batch is faster.
+        objective_weights: {level: weight} against log p; objective_first: log p only breaks ties.
+        node_budget, time_budget: stop after so many nodes or seconds per instance; 0: never.
+        threads: 0: all cores.
+        """
+        self._refuse_idle(method, models, unique, evidence, objective_weights, objective_first, node_budget,
+                          time_budget)
+        beliefs = read_beliefs(self, p)
+        batch = beliefs.p.shape[0]
+        read = [] if evidence is None else read_positions(self, evidence, batch)
+        if evidence is None and (unique or method == "greedy"):
+            uniform = self.uniform.to(beliefs.p)
+            read = read_positions(self, ((beliefs.p - uniform).abs() > 1e-9).any(-1) & (self.domains > 1), batch)
+        held = []
+        for name, symbol in (pins or {}).items():
+            position = require_position(self, name)
+            held.append((position, require_symbol(self, position, symbol)))
+        options = {"method": method, "models": models, "unique": unique, "unique_margin": unique_margin,
+                   "unique_readings": unique_readings, "evidence": read, "pins": held, "explain": explain,
+                   "objective_weights": self._weights(objective_weights), "objective_first": objective_first,
+                   "node_budget": node_budget, "time_budget": time_budget, "threads": threads}
+        symbols, log_p, rest = interruptible(ops.decode, self._native, beliefs.p.detach(), json.dumps(options))
+        rows = json.loads(rest)
+        if beliefs.single:
+            return _decoded(self, symbols[0], log_p[0], rows[0])
+        return DecodedBatch(self, symbols, log_p, rows)
+
+    def _refuse_idle(self, method: str, models: int, unique: bool, evidence: Any, weights: Any, first: bool,
+                     nodes: int, seconds: float) -> None:
+        if method not in ("map", "greedy"):
+            raise input_error(f"method is '{method}', expected 'map' or 'greedy'")
+        if models < 1:
+            raise input_error(f"models is {models}, expected at least 1")
+        given = {"models": models != 1, "objective_weights": bool(weights), "objective_first": first,
+                 "node_budget": nodes != 0, "time_budget": seconds != 0, "unique": unique}
+        for option, set_ in given.items():
+            if method == "greedy" and set_:
+                raise input_error(f"{option} has no effect with method='greedy'")
+        if evidence is not None and method == "map" and not unique:
+            raise input_error("evidence has an effect only with method='greedy' or unique=True")
+        if unique and (models != 1 or first or weights):
+            raise input_error("unique=True gives one answer: models and objectives have no effect with it",
+                              "decode twice")
+
+    def _weights(self, given: Optional[Mapping[int, float]]) -> List[float]:
+        weights = dict.fromkeys(self.objectives, 1.0)
+        for level, weight in (given or {}).items():
+            if level not in weights:
+                raise input_error(f"the program has no objective of level {level}", f"its levels are {self.objectives}")
+            weights[level] = float(weight)
+        return list(weights.values())
+
+    # Verifying.
+
+    def verify(self, answer: Any, time_limit: float = 300) -> Any:
+        """clingo's word on an answer of `decode`, an assignment {position: symbol}, or symbols [positions]; a list
+        of verdicts on a batch of them. All models of an answer are checked."""
+        files, text, name, constants, assume, _, _, source = self._made_from
+        symbols, counts, single = self._answers(answer)
+        options = json.dumps({"constants": constants, "assume": assume, "time_limit": time_limit})
+        if text and not files:
+            with tempfile.TemporaryDirectory(prefix="as2-") as folder:
+                path = str(pathlib.Path(folder) / "program.lp")
+                pathlib.Path(path).write_text(text, encoding="utf-8")
+                rows = json.loads(interruptible(ops.verify, self._native, [path], symbols, options))
+            for row in rows:
+                row["violated"] = [{**v, "file": name if v["file"] else ""} for v in row["violated"]]
+        else:
+            readable = source or files
+            if any(file.endswith(".as2c") for file in readable):
+                raise InputError(f"{readable[0]}: error: a compiled program, which clingo cannot read\n"
+                                 "note: compile the .lp file", readable[0])
+            rows = json.loads(interruptible(ops.verify, self._native, readable, symbols, options))
+        verdicts = [Verdict(row["valid"], [Violation(v["family"], v["file"] or None, v["line"] or None)
+                                           for v in row["violated"]], row["message"]) for row in rows]
+        joined, at = [], 0
+        for count in counts:
+            these = verdicts[at:at + count]
+            at += count
+            joined.append(next((verdict for verdict in these if not verdict), these[0]))
+        return joined[0] if single else joined
+
+    def _answers(self, answer: Any) -> Tuple[torch.Tensor, List[int], bool]:
+        """Symbols of all models of all instances, how many models each has, and whether it is one instance."""
+        single = isinstance(answer, Decoded)
+        answers = [answer] if single else list(answer) if isinstance(answer, (DecodedBatch, list, tuple)) else []
+        if answers and all(isinstance(one, Decoded) for one in answers):
+            for one in answers:
+                if not one.models:
+                    raise input_error(f"there is no assignment to verify: the answer is '{one.status}'")
+            return torch.cat([one.symbols for one in answers]), [len(one.models) for one in answers], single
+        symbols, single = read_assignments(self, answer)
+        return symbols, [1] * len(symbols), single
+
+    # Probability.
+
+    def ask(self, queries: Sequence[str] = (), patterns: Sequence[str] = (), inputs: Optional[Sequence[int]] = None,
+            floor: float = 0, time_budget: float = 60, memory_budget: float = 2048) -> Any:
+        """The circuit that answers these questions; most users want probability() or as2.Module."""
+        chosen = list(range(len(self.positions))) if inputs is None else list(inputs)
+        questions = interruptible(ops.ask, self._native, list(queries), list(patterns), chosen, floor, time_budget,
+                                  memory_budget)
+        for atom in questions.unknown():
+            warnings.warn(f"'{atom}' can never hold: the program has no such atom", stacklevel=3)
+        return questions
+
+    def _weighed(self, p: Any) -> Tuple[torch.Tensor, bool]:
+        """Weights [batch, positions, symbols]: beliefs, and 1 where there are none."""
+        if p is None:
+            return torch.ones_like(self.uniform).unsqueeze(0), True
+        beliefs: Beliefs = read_beliefs(self, p)
+        weights = beliefs.p
+        if beliefs.believed is not None:
+            weights = torch.where(beliefs.believed.unsqueeze(-1), weights, torch.ones((), dtype=weights.dtype,
+                                                                                       device=weights.device))
+        return weights, beliefs.single
+
+    def _log_weights(self, questions: Any, weights: torch.Tensor) -> torch.Tensor:
+        logs = operate(ops.log_weights, weights, questions.number())
+        lost = torch.isinf(logs[:, 0].detach())
+        if bool(lost.any()):
+            row = int(lost.nonzero()[0])
+            why = json.loads(call(questions.contradiction, weights[row:row + 1].detach()))
+            if why["positions"]:
+                names = ", ".join(self.positions[i].name for i in why["positions"])
+                raise input_error(f"P(program) = 0 in row {row}: no answer set agrees with the zeros in the beliefs "
+                                  f"of {names}", "with any one of them relaxed there are answer sets; decode() says "
+                                  "which constraints are in conflict")
+            families = ", ".join(dict.fromkeys(self.families[f].name for f in why["families"]))
+            raise input_error("P(program) = 0: the program has no answer set at all",
+                              f"these constraints cannot hold together: {families}")
+        return logs
+
+    def log_probability(self, p: Any = None, **budget: float) -> torch.Tensor:
+        """log P(program), the weight of all answer sets, of each instance: [batch], or a scalar of one.
+
+        Differentiable. `p`: beliefs as in decode(); None: every answer set weighs 1. `budget`: time_budget
+        (seconds) and memory_budget (MiB) for compiling the circuit.
+        """
+        weights, single = self._weighed(p)
+        logs = self._log_weights(self.ask(**budget), weights)[:, 0]
+        return logs[0] if single else logs
+
+    def probability(self, p: Any, query: Union[str, Sequence[str]], **budget: float) -> torch.Tensor:
+        """P(query), exactly: "total(7), not carry(1,1), cell(1,1,_)=5".
+
+        One query: a scalar, or [batch]; a list of queries: [queries], or [batch, queries]. Differentiable with
+        respect to `p`, as log_probability().
+        """
+        one = isinstance(query, str)
+        weights, single = self._weighed(p)
+        logs = self._log_weights(self.ask([query] if one else list(query), **budget), weights)
+        result = (logs[:, 1:] - logs[:, :1]).exp()
+        result = result[:, 0] if one else result
+        return result[0] if single else result
+
+    def distribution(self, p: Any, pattern: str, **budget: float) -> Dict[str, torch.Tensor]:
+        """{atom: P(atom)} of every atom that matches, `_` for any argument: "total(_)". Each value is a scalar, or
+        [batch]. Differentiable; as2.Module gives the same as one tensor."""
+        weights, single = self._weighed(p)
+        questions = self.ask((), [pattern], **budget)
+        logs = self._log_weights(questions, weights)
+        values = (logs[:, 1:] - logs[:, :1]).exp()
+        return {atom: values[0, k] if single else values[:, k] for k, atom in enumerate(questions.names())}
+
+    def marginals(self, p: Any = None, **budget: float) -> torch.Tensor:
+        """P(position = symbol): [positions, symbols], or [batch, positions, symbols]; float64, without gradient."""
+        weights, single = self._weighed(p)
+        questions = self.ask(**budget)
+        self._log_weights(questions, weights.detach())
+        result = interruptible(questions.marginals, weights.detach().cpu())
+        return result[0] if single else result
+
+    def sample(self, p: Any = None, count: int = 1, seed: int = 1, **budget: float) -> List[Any]:
+        """Answer sets drawn by their probability, each as {position: symbol}; of a batch a list of such lists. The
+        same for the same seed everywhere."""
+        if count < 1:
+            raise input_error(f"count is {count}, expected at least 1")
+        weights, single = self._weighed(p)
+        questions = self.ask(**budget)
+        self._log_weights(questions, weights.detach())
+        drawn = interruptible(questions.sample, weights.detach().cpu(), count, seed)
+        rows = [[self.assignment(one) for one in row] for row in drawn]
+        return rows[0] if single else rows
+
+    def count(self, **budget: float) -> int:
+        """The number of answer sets."""
+        return int(interruptible(self.ask(**budget).count))

@@ -1,0 +1,297 @@
+"""What a program is made of and what the calls answer, as dataclasses that print well."""
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any, Dict, List, Optional, Sequence, Tuple
+
+import torch
+
+from .errors import input_error
+
+Assignment = Dict[str, str]
+
+
+@dataclasses.dataclass(frozen=True)
+class Position:
+    """Something that has exactly one of `symbols`; its rows in tensors stand at `index`."""
+    index: int
+    name: str
+    symbols: Tuple[str, ...]
+    guess: bool
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclasses.dataclass(frozen=True)
+class Family:
+    """One statement of the program: what kind of constraint it became, and how many groups and terms."""
+    name: str
+    file: str
+    line: int
+    kind: str
+    groups: int
+    terms: int
+    text: str = dataclasses.field(repr=False, default="")
+
+
+@dataclasses.dataclass(frozen=True)
+class Group:
+    """What one family says about one set of positions."""
+    family: str
+    kind: str
+    positions: Tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Message:
+    """A warning or a note of the compiler."""
+    file: str
+    line: int
+    message: str
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}: " if self.line else ""
+        return place + self.message
+
+
+@dataclasses.dataclass(frozen=True)
+class Change:
+    """A position read one way and decoded another."""
+    position: str
+    read: str
+    decoded: str
+    p_read: float
+    p_decoded: float
+
+    def __str__(self) -> str:
+        return (f"{self.position} read {self.read} (p = {self.p_read:.3g}), "
+                f"decoded {self.decoded} (p = {self.p_decoded:.3g})")
+
+
+@dataclasses.dataclass(frozen=True)
+class Conflict:
+    """A group that the reading breaks, or that belongs to what cannot hold together."""
+    family: str
+    file: str
+    line: int
+    positions: Tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.family} ({self.file}:{self.line}) at {' '.join(self.positions)}"
+
+
+@dataclasses.dataclass(frozen=True)
+class UniqueReading:
+    """Whether the answer is the only completion of its reading, and of how many readings tested."""
+    found: bool
+    rank: int
+    readings: int
+    complete: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Model:
+    """One assignment that satisfies the program."""
+    assignment: Assignment
+    log_probability: float
+    cost: Tuple[int, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Decoded:
+    """The answer about one instance.
+
+    status: "optimal", "satisfied" (a budget ran out, or greedy), "unsatisfiable", "dead_end", "unknown".
+    symbols: [models, positions] int64, indices into each position's symbols.
+    changed: what was read one way and decoded another; conflicts: why.
+    """
+    status: str
+    models: List[Model]
+    symbols: torch.Tensor = dataclasses.field(repr=False)
+    atoms: Optional[List[str]]
+    changed: List[Change]
+    conflicts: List[Conflict]
+    conflicting_pins: Assignment
+    nodes: int
+    gap: float
+    dead_end_position: Optional[str]
+    unique: Optional[UniqueReading]
+
+    @property
+    def assignment(self) -> Optional[Assignment]:
+        """{position: symbol} of the best model; None where there is none."""
+        return self.models[0].assignment if self.models else None
+
+    @property
+    def log_probability(self) -> Optional[float]:
+        return self.models[0].log_probability if self.models else None
+
+    @property
+    def cost(self) -> Optional[Tuple[int, ...]]:
+        """Per level, highest priority first."""
+        return self.models[0].cost if self.models else None
+
+    def __str__(self) -> str:
+        head = self.status
+        if self.dead_end_position:
+            head += f": nothing is left for {self.dead_end_position}"
+        if self.models:
+            head += f", log p = {self.log_probability:.6g}"
+            if self.cost:
+                head += f", cost {list(self.cost)}"
+        lines = [head]
+        if self.atoms:
+            lines.append(" ".join(self.atoms))
+        lines += [f"changed: {change}" for change in self.changed]
+        why = "in conflict: " if self.status == "unsatisfiable" else "broken by the reading: "
+        lines += [why + str(conflict) for conflict in self.conflicts]
+        lines += [f"in conflict: the pin {position} = {symbol}" for position, symbol in self.conflicting_pins.items()]
+        return "\n".join(lines)
+
+
+class DecodedBatch(Sequence):
+    """The answers about a batch: a sequence of `Decoded`, and the tensors they are made of.
+
+    symbols: [batch, models, positions] int64, -1 where there is no model.
+    log_probability: [batch, models] float64, -inf there.
+    """
+
+    def __init__(self, program: Any, symbols: torch.Tensor, log_probability: torch.Tensor, rest: List[dict]) -> None:
+        self._program, self._rest = program, rest
+        self.symbols, self.log_probability = symbols, log_probability
+
+    @property
+    def status(self) -> List[str]:
+        return [row["status"] for row in self._rest]
+
+    def __len__(self) -> int:
+        return len(self._rest)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self[k] for k in range(*index.indices(len(self)))]
+        index = range(len(self))[index]
+        return _decoded(self._program, self.symbols[index], self.log_probability[index], self._rest[index])
+
+    def __repr__(self) -> str:
+        counts: Dict[str, int] = {}
+        for status in self.status:
+            counts[status] = counts.get(status, 0) + 1
+        return f"DecodedBatch({len(self)} instances: " + ", ".join(f"{n} {s}" for s, n in counts.items()) + ")"
+
+
+def _conflicts(program: Any, groups: Sequence[int]) -> List[Conflict]:
+    found = []
+    for g in groups:
+        family, positions = program._groups[g]["family"], program._groups[g]["positions"]
+        at = program.families[family]
+        found.append(Conflict(at.name, at.file, at.line, tuple(program.positions[i].name for i in positions)))
+    return found
+
+
+def _changes(program: Any, rows: Sequence[Sequence[Any]]) -> List[Change]:
+    changes = []
+    for i, read, decoded, p_read, p_decoded in rows:
+        position = program.positions[i]
+        changes.append(Change(position.name, position.symbols[read], position.symbols[decoded], p_read, p_decoded))
+    return changes
+
+
+def _decoded(program: Any, symbols: torch.Tensor, log_p: torch.Tensor, rest: dict) -> Decoded:
+    count = rest["models"]
+    symbols = symbols[:count]
+    costs = rest.get("costs", [[]] * count)
+    models = [Model(program.assignment(symbols[k]), float(log_p[k]), tuple(costs[k])) for k in range(count)]
+    pins = {}
+    for i, s in rest.get("conflicting_pins", []):
+        pins[program.positions[i].name] = program.positions[i].symbols[s]
+    dead_end = rest.get("dead_end_position")
+    unique = rest.get("unique")
+    return Decoded(
+        status=rest["status"], models=models, symbols=symbols,
+        atoms=program.atoms_of(symbols[0]) if count else None,
+        changed=_changes(program, rest.get("changed", [])),
+        conflicts=_conflicts(program, rest.get("conflicts", [])), conflicting_pins=pins,
+        nodes=rest["nodes"], gap=rest["gap"],
+        dead_end_position=None if dead_end is None else program.positions[dead_end].name,
+        unique=None if unique is None else UniqueReading(**unique))
+
+
+@dataclasses.dataclass(frozen=True)
+class Violation:
+    """A statement that does not hold; file and line are None where none is to blame."""
+    family: str
+    file: Optional[str]
+    line: Optional[int]
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """clingo's word. valid is None where there is no clingo, or no answer in time; `message` says which."""
+    valid: Optional[bool]
+    violated: List[Violation]
+    message: str = ""
+
+    def __bool__(self) -> bool:
+        return self.valid is True
+
+
+@dataclasses.dataclass(frozen=True)
+class Solution:
+    """A board read from a picture and solved.
+
+    read: what perception saw; confidence: perception's belief in a clue, the reasoner's in a filled cell;
+    unique: whether it is the only answer; margin: log p of the answer minus that of the next best.
+    """
+    file: str
+    status: str
+    assignment: Optional[Assignment] = dataclasses.field(repr=False)
+    read: Assignment = dataclasses.field(repr=False)
+    confidence: Dict[str, float] = dataclasses.field(repr=False)
+    changed: List[Change]
+    conflicts: List[Conflict]
+    unique: Optional[bool]
+    margin: Optional[float]
+
+    def rows(self) -> List[List[str]]:
+        """The symbols as a square."""
+        if self.assignment is None:
+            raise input_error(f"{self.file}: what was read has no completion", "; ".join(map(str, self.conflicts)))
+        symbols = list(self.assignment.values())
+        side = math.isqrt(len(symbols))
+        return [symbols[row * side:(row + 1) * side] for row in range(side)]
+
+    def __str__(self) -> str:
+        if self.assignment is None:
+            return f"{self.file}: {self.status}; what was read has no completion"
+        rows = self.rows()
+        box = math.isqrt(len(rows))
+        width = max(len(symbol) for row in rows for symbol in row)
+        lines = []
+        for r, row in enumerate(rows):
+            if r and r % box == 0:
+                lines.append("+".join(["-" * ((width + 1) * box + 1)] * box)[1:])
+            cells = [symbol.rjust(width) for symbol in row]
+            lines.append(" | ".join(" ".join(cells[k:k + box]) for k in range(0, len(cells), box)))
+        lines += [f"changed: {change}" for change in self.changed]
+        return "\n".join(lines)
+
+    def show(self) -> None:
+        """Prints the board."""
+        print(self)
+
+    def _repr_html_(self) -> str:
+        if self.assignment is None:
+            return f"<p>{self}</p>"
+        box = math.isqrt(math.isqrt(len(self.assignment)))
+        cells = []
+        for k, (position, symbol) in enumerate(self.assignment.items()):
+            side = box * box
+            heavy = "border-left:2px solid;" * (k % side % box == 0) + "border-top:2px solid;" * (k // side % box == 0)
+            weight = "bold" if position in self.read else "normal"
+            cells.append(("<tr>" if k % side == 0 else "") + f'<td style="{heavy}font-weight:{weight}">{symbol}</td>')
+        return "<table>" + "".join(cells) + "</table>"

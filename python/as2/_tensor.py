@@ -1,0 +1,138 @@
+"""Modules of PyTorch over a program: SoftTp and Module."""
+from __future__ import annotations
+
+import re
+from typing import Any, List, Sequence, Union
+
+import torch
+
+from ._library import operate, ops
+from ._program import Path, Program, compile
+from .errors import input_error
+
+
+class SoftTp(torch.nn.Module):
+    """Soft T_P of a program (the paper's Eq. 1, 2, 3 and 6).
+
+    Beliefs are [batch, positions, symbols] in the order of `program.positions`, padded to `program.symbols`; what
+    stands in the padding is ignored and comes back 0. float32 or float64, any device; lower precisions are computed
+    in float32. Everything but max_residual is differentiable.
+    """
+
+    def __init__(self, program: Program) -> None:
+        super().__init__()
+        self.program = program
+        self._number: int = program._native.number()
+
+    def __setstate__(self, state: Any) -> None:
+        super().__setstate__(state)
+        self._number = self.program._native.number()
+
+    def forward(self, p: torch.Tensor) -> torch.Tensor:
+        """loss(p)."""
+        return self.loss(p)
+
+    def loss(self, p: torch.Tensor, reduction: str = "mean") -> torch.Tensor:
+        """Σ (p − T_P(p))² over all residual terms, averaged over the batch: a scalar. "mean" divides by the number
+        of terms, "sum" is the paper's literal form."""
+        if reduction not in ("mean", "sum"):
+            raise input_error(f"reduction is '{reduction}', expected 'mean' or 'sum'")
+        return operate(ops.soft_tp_loss, p, self._number, int(reduction == "sum"))
+
+    def image(self, p: torch.Tensor) -> torch.Tensor:
+        """T_P(p), one per family: [batch, families, positions, symbols]."""
+        return operate(ops.soft_tp_image, p, self._number)
+
+    def residual(self, p: torch.Tensor) -> torch.Tensor:
+        """p − T_P(p), one per family: [batch, families, positions, symbols]."""
+        return operate(ops.soft_tp_residual, p, self._number)
+
+    def leave_one_out(self, p: torch.Tensor) -> torch.Tensor:
+        """The factor without p itself, one per family: [batch, families, positions, symbols]."""
+        return operate(ops.soft_tp_leave_one_out, p, self._number)
+
+    def max_residual(self, p: torch.Tensor) -> torch.Tensor:
+        """The largest |p − T_P(p)| of each instance: [batch]."""
+        return operate(ops.soft_tp_max_residual, p, self._number)
+
+    def refine(self, p: torch.Tensor, steps: int = 1) -> torch.Tensor:
+        """Beliefs refined at most `steps` times: [batch, positions, symbols]."""
+        if steps < 0:
+            raise input_error(f"steps is {steps}, expected 0 or more")
+        return operate(ops.soft_tp_refine, p, self._number, steps)
+
+    def expected_cost(self, p: torch.Tensor) -> torch.Tensor:
+        """E[cost] of each objective level, highest priority first: [batch, levels]."""
+        return operate(ops.soft_tp_expected_cost, p, self._number)
+
+    def extra_repr(self) -> str:
+        return repr(self.program)
+
+
+class Module(torch.nn.Module):
+    """The exact distribution of atoms that a program derives from what a network believes.
+
+    >>> add = as2.Module("addition.lp", inputs="digit(*", output="total(_)")
+    >>> add(torch.rand(256, 2, 10).softmax(-1)).shape      # P(total(0)) … P(total(18))
+    torch.Size([256, 19])
+
+    program: an as2.Program, or the path of one; keywords then replace its constants.
+    inputs: which positions the beliefs are about: a pattern in which `*` stands for any text, or a list of
+      patterns. All other positions follow from the program and weigh 1.
+    output: the atoms, `_` for any argument; or a list of such patterns.
+
+    forward: [batch, inputs, symbols] → [batch, atoms]; the rows are `input_names`, the columns `atoms`. A position
+    with a smaller domain than the widest input is padded.
+    """
+
+    def __init__(self, program: Union[Program, Path], inputs: Union[str, Sequence[str]],
+                 output: Union[str, Sequence[str]], time_budget: float = 60, memory_budget: float = 2048,
+                 **constants: Any) -> None:
+        super().__init__()
+        if not isinstance(program, Program):
+            program = compile(program, **constants)
+        elif constants:
+            raise input_error(f"constants have no effect on a compiled program: {', '.join(constants)}",
+                              "give them to as2.compile")
+        self.program = program
+        patterns = [inputs] if isinstance(inputs, str) else list(inputs)
+        chosen: List[int] = []
+        for pattern in patterns:
+            expression = re.compile(".*".join(re.escape(part) for part in pattern.split("*")))
+            found = [p.index for p in program.positions if expression.fullmatch(p.name)]
+            if not found:
+                raise input_error(f"no position matches '{pattern}'",
+                                  "`*` stands for any text; positions are named like " +
+                                  ", ".join(p.name for p in program.positions[:3]))
+            chosen += [i for i in found if i not in chosen]
+        self._asked = (chosen, [output] if isinstance(output, str) else list(output), time_budget, memory_budget)
+        self._ask()
+        self.input_names = [program.positions[i].name for i in chosen]
+
+    def _ask(self) -> None:
+        chosen, output, seconds, mebibytes = self._asked
+        # A belief of 0 that forbids what is observed keeps a gradient that can raise it.
+        self._questions = self.program.ask((), output, chosen, 1e-30, seconds, mebibytes)
+        self._number: int = self._questions.number()
+        self.atoms: List[str] = self._questions.names()
+
+    def __getstate__(self) -> Any:
+        state = self.__dict__.copy()
+        del state["_questions"], state["_number"]
+        return state
+
+    def __setstate__(self, state: Any) -> None:
+        super().__setstate__(state)
+        self._ask()
+
+    def log_probability(self, p: torch.Tensor) -> torch.Tensor:
+        """log P(atom): [batch, inputs, symbols] → [batch, atoms]; for losses, where P itself would underflow."""
+        logs = operate(ops.log_weights, p, self._number)
+        return logs[:, 1:] - logs[:, :1]
+
+    def forward(self, p: torch.Tensor) -> torch.Tensor:
+        """P(atom): [batch, inputs, symbols] → [batch, atoms]."""
+        return self.log_probability(p).exp()
+
+    def extra_repr(self) -> str:
+        return f"{len(self.input_names)} inputs {self.input_names[0]} …, {len(self.atoms)} atoms {self.atoms[0]} …"

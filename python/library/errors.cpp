@@ -1,0 +1,42 @@
+#include "library/errors.h"
+
+#include <new>
+#include <nlohmann/json.hpp>
+
+#include "as2/probability.h"
+
+namespace as2::python {
+namespace {
+
+using Json = nlohmann::json;
+
+[[noreturn]] void report(const char* kind, const std::string& what, const SourceLocation& location = {}) {
+  const Json json{{"kind", kind},
+                  {"what", what},
+                  {"file", location.file},
+                  {"line", location.line},
+                  {"column", location.column}};
+  throw std::runtime_error("as2-error " + json.dump(-1, ' ', true, Json::error_handler_t::replace));
+}
+
+}  // namespace
+
+void rethrow() {
+  try {
+    throw;
+  } catch (const prob::CircuitTooLarge& error) {
+    report("CircuitTooLarge", error.what(), error.location());
+  } catch (const InputError& error) {
+    report("InputError", error.what(), error.location());
+  } catch (const EnvironmentError& error) {
+    report("EnvironmentError", error.what());
+  } catch (const UsageError& error) {
+    report("InputError", std::string("error: ") + error.what());
+  } catch (const ContractError& error) {
+    report("ContractError", error.what());
+  } catch (const std::bad_alloc&) {
+    report("MemoryError", "out of memory");
+  }
+}
+
+}  // namespace as2::python

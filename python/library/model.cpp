@@ -1,0 +1,132 @@
+// Shipped and trained weights: torch.classes.as2.Network, whose parameters Python's nn.Module shares.
+#include "nn/model.h"
+
+#include <torch/custom_class.h>
+#include <torch/library.h>
+
+#include "infer/pictures.h"
+#include "infer/tensor/network.h"
+#include "library/json.h"
+#include "library/program.h"
+
+namespace as2::python {
+namespace {
+
+using torch::Tensor;
+
+struct Network : torch::CustomClassHolder {
+  Network(const infer::Card& card, std::shared_ptr<ProgramParts> given)
+      : parts(std::move(given)),
+        model(nn::load_model(card, parts->program())),
+        mask(nn::Structure::of(parts->program()).mask) {
+    if (card.network.perception)
+      map = infer::map_pictures(parts->program(), card.pictures.positions, card.pictures.classes);
+  }
+
+  std::shared_ptr<ProgramParts> parts;
+  std::shared_ptr<nn::Model> model;
+  infer::PictureMap map;
+  Tensor mask;  // [positions, symbols] bool
+};
+using NetworkPtr = c10::intrusive_ptr<Network>;
+
+// What the card beside the weights says of them.
+std::string card(const std::string& weights) {
+  return reported([&] {
+    const infer::Card read = infer::read_card(weights);
+    return text_of({{"task", read.task},
+                    {"preset", read.preset},
+                    {"file", read.program.file},
+                    {"compiled", read.program.compiled},
+                    {"constants", read.program.constants},
+                    {"classes", read.pictures.classes}});
+  });
+}
+
+NetworkPtr load(const std::string& weights, const ProgramPtr& program) {
+  return reported([&] { return c10::make_intrusive<Network>(infer::read_card(weights), program->parts); });
+}
+
+void check_pictures(const Network& self, const Tensor& pictures, const Tensor& given) {
+  if (!self.model->perception) {
+    throw InputError("these weights have no perception, so they read no pictures",
+                     {"load weights whose card has `pictures`"});
+  }
+  const auto slots = static_cast<std::int64_t>(self.map.positions.size());
+  const auto side = static_cast<std::int64_t>(infer::kPictureSide);
+  const bool fits = pictures.dim() == 4 && pictures.size(1) == slots && pictures.size(2) == side &&
+                    pictures.size(3) == side;
+  if (!fits || !at::isFloatingType(pictures.scalar_type())) {
+    throw InputError("pictures must be floating-point numbers [batch, " + std::to_string(slots) + ", 28, 28]",
+                     {"ink is 1 and paper 0; one picture per position of `pictured`"});
+  }
+  if (given.dim() != 2 || given.size(0) != pictures.size(0) || given.size(1) != slots ||
+      given.scalar_type() != torch::kBool) {
+    throw InputError("`given` must be bool [batch, " + std::to_string(slots) + "]",
+                     {"it says which positions have a picture"});
+  }
+  const auto parameters = self.model->parameters();
+  if (!parameters.empty() && parameters.front().device() != pictures.device()) {
+    throw InputError("the pictures are on " + pictures.device().str() + ", the weights on " +
+                         parameters.front().device().str(),
+                     {"move one of them with .to(device)"});
+  }
+}
+
+// Pictures [batch, pictured positions, 28, 28] in 0 … 1 and which of them are given [batch, pictured
+// positions] bool → the evidence and the network's beliefs, both [batch, positions, symbols].
+std::tuple<Tensor, Tensor> forward(const NetworkPtr& self, const Tensor& pictures, const Tensor& given) {
+  return reported([&] {
+    check_pictures(*self, pictures, given);
+    const torch::Device device = pictures.device();
+    const std::int64_t batch = pictures.size(0), slots = pictures.size(1), positions = self->mask.size(0);
+    infer::Batch input;
+    input.slot_positions =
+        torch::tensor(std::vector<std::int64_t>(self->map.positions.begin(), self->map.positions.end()),
+                      torch::kInt64)
+            .to(device)
+            .expand({batch, slots});
+    input.slot_mask = given;
+    input.pixels = pictures.to(torch::kFloat32);
+    input.labels = torch::zeros({batch, positions}, torch::TensorOptions(torch::kInt64).device(device));
+    input.known = torch::zeros({batch, positions}, torch::TensorOptions(torch::kBool).device(device));
+    input.evidence = input.known.scatter(1, input.slot_positions, given);
+    infer::Network network(*self->model, self->map, self->mask.to(device));
+    infer::ForwardOptions options;
+    options.perceived_rows = batch;
+    options.evidence_gradient = true;
+    const infer::Prediction prediction = network.forward(input, options);
+    return std::make_tuple(prediction.evidence, torch::softmax(prediction.logits.back(), -1));
+  });
+}
+
+std::tuple<std::vector<std::string>, std::vector<Tensor>> listed(
+    const torch::OrderedDict<std::string, Tensor>& tensors) {
+  std::vector<std::string> names;
+  std::vector<Tensor> values;
+  for (const auto& item : tensors) {
+    names.push_back(item.key());
+    values.push_back(item.value());
+  }
+  return {names, values};
+}
+
+}  // namespace
+
+void register_model(torch::Library& m) {
+  m.class_<Network>("Network")
+      .def("pictured",
+           [](const NetworkPtr& self) {
+             return std::vector<std::int64_t>(self->map.positions.begin(), self->map.positions.end());
+           })
+      .def("parameters", [](const NetworkPtr& self) { return listed(self->model->named_parameters()); })
+      .def("buffers", [](const NetworkPtr& self) { return listed(self->model->named_buffers()); })
+      .def("train", [](const NetworkPtr& self, bool on) { self->model->train(on); })
+      .def("to",
+           [](const NetworkPtr& self, const std::string& device) { self->model->to(torch::Device(device)); })
+      .def("forward", forward);
+  m.def("card", card);
+  m.def("load", load);
+}
+
+}  // namespace as2::python

@@ -1,0 +1,249 @@
+// Exact probabilities: torch.ops.as2.log_weights(beliefs, questions), and torch.classes.as2.Questions.
+#include "as2/probability.h"
+
+#include <torch/custom_class.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "library/json.h"
+#include "library/operators.h"
+#include "library/program.h"
+
+namespace as2::python {
+namespace {
+
+using prob::Observation;
+using torch::Tensor;
+
+// Questions asked together about one program, with the circuit that answers them. Beliefs are given about
+// `inputs`, positions in this order; all others weigh 1.
+class QuestionList {
+ public:
+  QuestionList(std::shared_ptr<ProgramParts> parts, const std::vector<std::string>& queries,
+               const std::vector<std::string>& patterns, std::vector<std::int64_t> inputs, double floor,
+               const prob::Budget& budget)
+      : parts_(std::move(parts)), inputs_(std::move(inputs)), floor_(floor) {
+    for (const std::string& text : queries) {
+      names_.push_back(text);
+      observations_.push_back(prob::parse_observation(program(), text));
+      for (const prob::Observable& observable : observations_.back()) {
+        if (!observable.known) note_unknown(observable.text);
+      }
+    }
+    for (const std::string& pattern : patterns) {
+      const auto matching = prob::matching_atoms(program(), pattern);
+      if (matching.empty()) {
+        throw InputError("no atom of the program matches '" + pattern + "'",
+                         {"`_` stands for any argument: total(_); atoms hidden by #show are not found"});
+      }
+      for (const auto& [atom, observable] : matching) {
+        names_.push_back(atom);
+        observations_.push_back({observable});
+      }
+    }
+    std::vector<int> nodes;
+    for (const Observation& observation : observations_) {
+      for (const prob::Observable& observable : observation) prob::collect_nodes(observable, nodes);
+    }
+    circuit_ = parts_->circuit(std::move(nodes), budget);
+    for (const std::int64_t i : inputs_)
+      width_ = std::max(width_, static_cast<std::int64_t>(program().positions[i].symbols.size()));
+    make_tables();
+  }
+
+  const ConstraintProgram& program() const { return parts_->program(); }
+  const prob::Circuit& circuit() const { return circuit_->circuit(); }
+  const std::vector<std::string>& names() const { return names_; }
+  const std::vector<std::string>& unknown() const { return unknown_; }
+  std::int64_t width() const { return width_; }
+  std::int64_t rows() const { return static_cast<std::int64_t>(observations_.size()) + 1; }
+
+  void check(const Tensor& beliefs) const {
+    check_shape(beliefs, static_cast<std::int64_t>(inputs_.size()), width_);
+    if (has_values(beliefs)) check_values(beliefs, program(), false, inputs_);
+  }
+
+  // [batch, inputs of the circuit]
+  Tensor weights(const Tensor& beliefs) const {
+    const Tensor given = beliefs.to(result_options(beliefs).dtype());
+    const std::int64_t batch = given.size(0);
+    const Tensor values = (floor_ > 0 ? given + floor_ : given)
+                              .reshape({batch, static_cast<std::int64_t>(inputs_.size()) * width_});
+    return torch::ones({batch, circuit().inputs()}, given.options())
+        .index_copy(1, columns_.to(given.device()), values);
+  }
+
+  // [batch, 1 + questions]: log Σ w(I) over all answer sets, then over those in which each question holds.
+  Tensor log_weights(const Tensor& beliefs) const {
+    const Tensor all = weights(beliefs);
+    const Tensor observed = all.unsqueeze(1) * observed_.to(all.options());
+    return circuit_->log_value(observed.reshape({all.size(0) * rows(), circuit().inputs()}))
+        .reshape({all.size(0), rows()});
+  }
+
+  // As prob:: wants them, one row per instance.
+  std::vector<prob::Weights> plain_weights(const Tensor& beliefs) const {
+    const Tensor all = weights(beliefs.detach().to(torch::kCPU, torch::kFloat64)).contiguous();
+    std::vector<prob::Weights> result;
+    const double* row = all.data_ptr<double>();
+    for (std::int64_t b = 0; b < all.size(0); ++b, row += all.size(1))
+      result.emplace_back(row, row + all.size(1));
+    return result;
+  }
+
+ private:
+  void note_unknown(const std::string& atom) {
+    if (parts_->hidden().count(atom) > 0) {
+      throw InputError("'" + atom + "' is hidden by #show, so its probability cannot be computed",
+                       {"show it, or leave #show out"});
+    }
+    unknown_.push_back(atom);
+  }
+
+  void make_tables() {
+    columns_ = torch::empty({static_cast<std::int64_t>(inputs_.size()), width_}, torch::kInt64);
+    auto column = columns_.accessor<std::int64_t, 2>();
+    for (std::size_t k = 0; k < inputs_.size(); ++k) {
+      for (std::int64_t s = 0; s < width_; ++s)
+        column[static_cast<std::int64_t>(k)][s] =
+            circuit().input(static_cast<int>(inputs_[k]), static_cast<int>(s));
+    }
+    columns_ = columns_.flatten();
+    observed_ = torch::ones({rows(), circuit().inputs()}, torch::kFloat32);
+    for (std::size_t q = 0; q < observations_.size(); ++q) {
+      prob::Weights ones(static_cast<std::size_t>(circuit().inputs()), 1.0);
+      const bool possible = prob::observe(circuit(), observations_[q], ones);
+      Tensor row = observed_[static_cast<std::int64_t>(q) + 1];
+      if (possible) {
+        row.copy_(torch::tensor(ones, torch::kFloat64));
+      } else {
+        row.zero_();
+      }
+    }
+  }
+
+  std::shared_ptr<ProgramParts> parts_;
+  std::vector<std::int64_t> inputs_;
+  double floor_;
+  std::vector<std::string> names_, unknown_;
+  std::vector<Observation> observations_;
+  std::shared_ptr<const prob_tensor::CircuitOperator> circuit_;
+  std::int64_t width_ = 1;
+  Tensor columns_;   // [inputs × width] int64: where the circuit reads each belief
+  Tensor observed_;  // [1 + questions, inputs of the circuit]: 0 where it contradicts the question
+};
+
+struct Questions : torch::CustomClassHolder {
+  explicit Questions(std::shared_ptr<QuestionList> given)
+      : list(std::move(given)), number(Numbered<QuestionList>::add(list)) {}
+  ~Questions() override { Numbered<QuestionList>::remove(number); }
+
+  const std::shared_ptr<QuestionList> list;
+  const std::int64_t number;
+};
+using QuestionsPtr = c10::intrusive_ptr<Questions>;
+
+struct LogWeights {
+  static constexpr const char* name = "log_weights";
+  static Tensor compute(const Tensor& beliefs, std::int64_t number, std::int64_t) {
+    const auto list = Numbered<QuestionList>::find(number);
+    list->check(beliefs);
+    return list->log_weights(beliefs);
+  }
+  static Tensor shape(const Tensor& beliefs, std::int64_t number, std::int64_t) {
+    const auto list = Numbered<QuestionList>::find(number);
+    list->check(beliefs);
+    return batch_of(beliefs).unsqueeze(1).expand({-1, list->rows()});
+  }
+};
+
+QuestionsPtr ask(const ProgramPtr& program, const std::vector<std::string>& queries,
+                 const std::vector<std::string>& patterns, std::vector<std::int64_t> inputs, double floor,
+                 double seconds, double mebibytes) {
+  return reported([&] {
+    const prob::Budget budget{seconds, static_cast<std::int64_t>(mebibytes * (1 << 20))};
+    return c10::make_intrusive<Questions>(
+        std::make_shared<QuestionList>(program->parts, queries, patterns, std::move(inputs), floor, budget));
+  });
+}
+
+// [batch, positions, symbols]: P(position = symbol), 0 in the padding.
+Tensor marginals(const QuestionsPtr& self, const Tensor& beliefs) {
+  return reported([&] {
+    const QuestionList& list = *self->list;
+    list.check(beliefs);
+    const prob::Circuit& circuit = list.circuit();
+    const std::vector<prob::Weights> weights = list.plain_weights(beliefs);
+    const prob::Evaluated evaluated = prob::evaluate(circuit, weights);
+    Tensor result = torch::zeros(
+        {static_cast<std::int64_t>(weights.size()), circuit.positions, circuit.symbols}, torch::kFloat64);
+    auto entry = result.accessor<double, 3>();
+    for (std::size_t b = 0; b < weights.size(); ++b) {
+      const std::vector<double> row = prob::marginals(circuit, weights[b], evaluated, static_cast<int>(b));
+      for (int i = 0; i < circuit.positions; ++i) {
+        for (std::size_t s = 0; s < list.program().positions[i].symbols.size(); ++s)
+          entry[static_cast<std::int64_t>(b)][i][static_cast<std::int64_t>(s)] =
+              row[circuit.input(i, static_cast<int>(s))];
+      }
+    }
+    return result;
+  });
+}
+
+// [batch, count, positions] int64: symbols of answer sets drawn by their probability.
+Tensor sample(const QuestionsPtr& self, const Tensor& beliefs, std::int64_t count, std::int64_t seed) {
+  return reported([&] {
+    const QuestionList& list = *self->list;
+    list.check(beliefs);
+    const std::vector<prob::Weights> weights = list.plain_weights(beliefs);
+    Tensor result = torch::empty({static_cast<std::int64_t>(weights.size()), count, list.circuit().positions},
+                                 torch::kInt64);
+    std::int64_t* to = result.data_ptr<std::int64_t>();
+    for (std::size_t b = 0; b < weights.size(); ++b) {
+      // Every row has draws of its own; the first row's are those of `as2 prob`.
+      for (const auto& answer : prob::draw(list.circuit(), weights[b], static_cast<int>(count),
+                                           static_cast<std::uint64_t>(seed) + b))
+        to = std::copy(answer.begin(), answer.end(), to);
+    }
+    return result;
+  });
+}
+
+// Why row `row` has no answer set: the names of the positions whose zeros are at fault; none: the program has
+// no answer set at all, and these families are in conflict.
+std::string contradiction(const QuestionsPtr& self, const Tensor& beliefs) {
+  return reported([&] {
+    const QuestionList& list = *self->list;
+    const ConstraintProgram& program = list.program();
+    Json json{{"positions", Json::array()}, {"families", Json::array()}};
+    for (const int i :
+         prob::contradicting_positions(list.circuit(), program, list.plain_weights(beliefs).front()))
+      json["positions"].push_back(i);
+    if (json["positions"].empty()) {
+      const decode::Beliefs any(program.positions.size() * static_cast<std::size_t>(program.max_symbols()),
+                                1.0);
+      for (const int g : decode::Decoder(program).decode({any, {}, {}, {}}).conflict.groups)
+        json["families"].push_back(program.groups[static_cast<std::size_t>(g)].family);
+    }
+    return json.dump();
+  });
+}
+
+}  // namespace
+
+void register_probability(torch::Library& m) {
+  m.class_<Questions>("Questions")
+      .def("number", [](const QuestionsPtr& self) { return self->number; })
+      .def("names", [](const QuestionsPtr& self) { return self->list->names(); })
+      .def("unknown", [](const QuestionsPtr& self) { return self->list->unknown(); })
+      .def("width", [](const QuestionsPtr& self) { return self->list->width(); })
+      .def("count", [](const QuestionsPtr& self) { return prob::count_answers(self->list->circuit()); })
+      .def("marginals", marginals)
+      .def("sample", sample)
+      .def("contradiction", contradiction);
+  m.def("ask", ask);
+  define<LogWeights>(m);
+}
+
+}  // namespace as2::python

@@ -1,0 +1,76 @@
+// A compiled program as Python holds it, and what is made from it when it is first asked for.
+#pragma once
+
+#include <torch/library.h>
+#include <torch/torch.h>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "as2/circuit_operator.h"
+#include "as2/compile.h"
+#include "as2/decoder.h"
+#include "as2/soft_tp.h"
+#include "library/errors.h"
+
+namespace as2::python {
+
+using compile::ConstraintProgram;
+
+class ProgramParts {
+ public:
+  ProgramParts(compile::Compiled compiled, std::set<std::string> hidden)
+      : compiled_(std::make_shared<compile::Compiled>(std::move(compiled))), hidden_(std::move(hidden)) {}
+
+  const compile::Compiled& compiled() const { return *compiled_; }
+  const ConstraintProgram& program() const { return compiled_->program; }
+  // The same, for those who share its ownership.
+  std::shared_ptr<const ConstraintProgram> shared() const { return {compiled_, &compiled_->program}; }
+  // Atoms that the program has, of which #show hides some.
+  const std::set<std::string>& hidden() const { return hidden_; }
+
+  const tp::SoftTp& soft_tp();
+  const decode::Decoder& decoder();
+  // The circuit that observes these nodes; kept, for the next question about them.
+  std::shared_ptr<const prob_tensor::CircuitOperator> circuit(std::vector<int> nodes,
+                                                              const prob::Budget& budget);
+
+ private:
+  std::shared_ptr<const compile::Compiled> compiled_;
+  std::set<std::string> hidden_;
+  std::mutex mutex_;
+  std::unique_ptr<tp::SoftTp> soft_tp_;
+  std::unique_ptr<decode::Decoder> decoder_;
+  std::map<std::vector<int>, std::shared_ptr<const prob_tensor::CircuitOperator>> circuits_;
+};
+
+// torch.classes.as2.Program: owns the parts and their number.
+struct Program : torch::CustomClassHolder {
+  explicit Program(std::shared_ptr<ProgramParts> given)
+      : parts(std::move(given)), number(Numbered<ProgramParts>::add(parts)) {}
+  ~Program() override { Numbered<ProgramParts>::remove(number); }
+
+  const std::shared_ptr<ProgramParts> parts;
+  const std::int64_t number;
+};
+using ProgramPtr = c10::intrusive_ptr<Program>;
+
+// InputError unless `beliefs` is [batch, positions, symbols] of real numbers.
+void check_shape(const torch::Tensor& beliefs, std::int64_t positions, std::int64_t symbols);
+// On the CPU also: InputError that names the first entry inside a domain that is not finite or, where
+// `negative` is not allowed, less than 0. `positions`: the rows' positions in the program; empty: all.
+void check_values(const torch::Tensor& beliefs, const ConstraintProgram& program, bool negative,
+                  const std::vector<std::int64_t>& positions = {});
+
+// What each source file adds to torch.ops.as2 and torch.classes.as2.
+void register_soft_tp(torch::Library& m);
+void register_decode(torch::Library& m);
+void register_probability(torch::Library& m);
+void register_model(torch::Library& m);
+void register_solve(torch::Library& m);
+
+}  // namespace as2::python

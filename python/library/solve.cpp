@@ -1,0 +1,90 @@
+// Pictures of boards in, solved boards out, on the native engine: torch.ops.as2.solve. And what ships or is
+// fetched: torch.ops.as2.shipped_file, torch.ops.as2.mnist.
+#include <torch/library.h>
+
+#include "as2/resources.h"
+#include "boards/boards.h"
+#include "datasets/mnist.h"
+#include "formats/image.h"
+#include "library/json.h"
+#include "library/program.h"
+#include "native/networks.h"
+
+namespace as2::python {
+namespace {
+
+Json solution(const infer::Solver& solver, const infer::Answer& answer) {
+  const bool refuted = !answer.completable && !answer.decoded.models.empty();
+  Json json{{"status", refuted ? "unsatisfiable" : decode::name_of(answer.decoded.status)},
+            {"read", Json::array()},
+            {"changed", changes(answer.explanation.changed)},
+            {"conflicts", Json::array()},
+            {"assignment", nullptr},
+            {"confidence", Json::array()},
+            {"unique", answer.unique ? Json(*answer.unique) : Json(nullptr)},
+            {"margin", answer.margin ? Json(*answer.margin) : Json(nullptr)}};
+  for (const int position : answer.evidence)
+    json["read"].push_back({position, solver.read_at(answer, position)});
+  for (const int group : solver.conflict(answer)) json["conflicts"].push_back(group);
+  if (!answer.completable) return json;
+  json["assignment"] = answer.assignment();
+  for (std::size_t i = 0; i < answer.assignment().size(); ++i)
+    json["confidence"].push_back(solver.confidence(answer, static_cast<int>(i), answer.assignment()[i]));
+  return json;
+}
+
+// One JSON object per image. `weights` empty: the shipped ones.
+std::string solve(const std::vector<std::string>& images, const std::string& weights, std::int64_t box,
+                  std::int64_t threads) {
+  return reported([&] {
+    infer::SolverOptions options;
+    options.threads = static_cast<int>(threads);
+    native::EngineOptions engine;
+    engine.threads = static_cast<int>(threads);
+    const boards::OpenSolver open = [&](const infer::Card& card,
+                                        std::shared_ptr<const compile::ConstraintProgram> program) {
+      return native::open_solver(card, std::move(program), true, options, engine);
+    };
+    boards::BoardSolver board = boards::open_board_solver(
+        weights.empty() ? infer::default_model("sudoku") : std::filesystem::path(weights),
+        static_cast<int>(box), open);
+    std::vector<infer::Scene> scenes;
+    for (const std::string& image : images)
+      scenes.push_back(
+          boards::scene_of(vision::read_board(formats::read_image(image), image, static_cast<int>(box))));
+    Json list = Json::array();
+    for (const infer::Answer& answer : board.solver.solve(scenes))
+      list.push_back(solution(board.solver, answer));
+    return text_of(list);
+  });
+}
+
+std::string shipped(const std::string& relative) {
+  return reported([&] { return shipped_file(relative).string(); });
+}
+
+// Pictures [digits, 28, 28] uint8, ink 255, and labels [digits] int64. `folder` empty: as `as2 data mnist`.
+std::tuple<torch::Tensor, torch::Tensor> mnist(const std::string& folder, bool train) {
+  return reported([&] {
+    datasets::MnistOptions options;
+    options.dir = folder;
+    const datasets::Mnist read = datasets::load_mnist(options);
+    const datasets::Digits& digits = train ? read.train : read.test;
+    const auto count = static_cast<std::int64_t>(digits.size());
+    torch::Tensor pictures = torch::empty({count, datasets::kDigitSide, datasets::kDigitSide}, torch::kUInt8);
+    std::copy(digits.pixels.begin(), digits.pixels.end(), pictures.data_ptr<std::uint8_t>());
+    torch::Tensor labels = torch::empty({count}, torch::kInt64);
+    std::copy(digits.labels.begin(), digits.labels.end(), labels.data_ptr<std::int64_t>());
+    return std::make_tuple(pictures, labels);
+  });
+}
+
+}  // namespace
+
+void register_solve(torch::Library& m) {
+  m.def("solve", solve);
+  m.def("shipped_file", shipped);
+  m.def("mnist", mnist);
+}
+
+}  // namespace as2::python

@@ -1,0 +1,242 @@
+"""Compiling, decoding, verifying, probabilities, and what is said about bad input."""
+import contextlib
+import gc
+import io
+import json
+import os
+import pickle
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+import unittest
+import warnings
+
+import as2
+import torch
+from support import SOURCE, as_dict, random_beliefs
+
+COLOURS = """
+{ colour(N,C) : C=1..3 } = 1 :- N=1..3.
+:- colour(1,C), colour(2,C).  % neighbours
+same :- colour(2,C), colour(3,C).
+"""
+
+
+class Program(unittest.TestCase):
+    def test_positions_families_and_how_they_print(self):
+        program = as2.compile("sudoku.lp", b=2)
+        self.assertEqual([p.name for p in program.positions[:2]], ["cell(1,1,_)", "cell(1,2,_)"])
+        self.assertEqual(program.positions[0].symbols, ("1", "2", "3", "4"))
+        self.assertEqual([(f.name, f.kind, f.groups, f.terms) for f in program.families],
+                         [("rows", "exclusive", 4, 64), ("columns", "exclusive", 4, 64), ("boxes", "exclusive", 4, 64)])
+        self.assertEqual(program.groups[0].positions, tuple(f"cell(1,{c},_)" for c in range(1, 5)))
+        self.assertRegex(str(program), r"positions +16\n(.*\n)*rows +\S*sudoku.lp:9 +exclusive +4 +64")
+        self.assertIn("<td>rows</td>", program._repr_html_())
+        self.assertIn("16 positions", repr(program))
+        again = pickle.loads(pickle.dumps(program))
+        self.assertEqual(again.hash, program.hash)
+        warned = as2.compile(text="{ a }.\n:- a, nothing.  % typo")
+        self.assertEqual(warned.warnings[0].line, 2)
+        self.assertIn("warning: program.lp:2", str(warned))
+
+    def test_decoding_one_many_and_by_name(self):
+        program = as2.compile(text=COLOURS, name="colours.lp")
+        given = {"colour(1,_)": {"1": 0.9, "2": 0.1}, "colour(2,_)": {1: 0.8, 3: 0.2}}
+        one = program.decode(given, models=3)
+        self.assertEqual(one.status, "optimal")
+        self.assertEqual((one.assignment["colour(1,_)"], one.assignment["colour(2,_)"]), ("1", "3"))
+        self.assertEqual(len(one.models), 3)
+        self.assertEqual([c.position for c in one.changed], ["colour(2,_)"])
+        self.assertEqual((one.conflicts[0].family, one.conflicts[0].file, one.conflicts[0].line),
+                         ("neighbours", "colours.lp", 3))
+        self.assertIn("changed: colour(2,_) read 1", str(one))
+        pinned = program.decode(given, pins={"colour(2,_)": 1})
+        self.assertEqual(pinned.assignment["colour(1,_)"], "2")
+        stuck = program.decode(given, pins={"colour(2,_)": "1", "colour(1,_)": "1"})
+        self.assertEqual((stuck.status, stuck.assignment, stuck.conflicting_pins),
+                         ("unsatisfiable", None, {"colour(1,_)": "1", "colour(2,_)": "1"}))
+        batch = program.decode([given, {}])
+        self.assertEqual((len(batch), batch.symbols.shape, batch.log_probability.shape), (2, (2, 1, 3), (2, 1)))
+        self.assertEqual(batch[0].assignment, one.assignment)
+        self.assertEqual(batch.status, ["optimal", "optimal"])
+        greedy = program.decode(given, method="greedy", evidence=["colour(2,_)"])
+        self.assertEqual(greedy.assignment["colour(2,_)"], "1")
+        single = program.decode(random_beliefs(program, 1).float())
+        self.assertIsInstance(single, as2.Decoded)
+
+    def test_the_reading_that_leaves_one_completion(self):
+        program = as2.compile("sudoku.lp", b=2)
+        clues = {"cell(1,1,_)": {"1": 1.0}, "cell(1,2,_)": {"2": 1.0}, "cell(2,3,_)": {"1": 0.6, "2": 0.4},
+                 "cell(3,1,_)": {"2": 1.0}, "cell(4,3,_)": {"3": 1.0}}
+        found = program.decode(clues, unique=True)
+        self.assertEqual(found.unique is not None, True)
+        as_told = program.decode(clues, unique=True, evidence=list(clues))
+        self.assertEqual(found.assignment, as_told.assignment)
+        if found.unique.found:
+            pins = {name: found.assignment[name] for name in clues}
+            self.assertEqual(len(program.decode({}, pins=pins, models=2).models), 1)
+
+    def test_clingo_has_the_last_word(self):
+        program = as2.compile(text=COLOURS, name="colours.lp")
+        good = program.decode({"colour(1,_)": {"1": 1.0}}, models=2)
+        verdict = program.verify(good)
+        if verdict.valid is None:
+            self.skipTest(verdict.message)
+        self.assertTrue(verdict.valid and bool(verdict))
+        wrong = {"colour(1,_)": "1", "colour(2,_)": "1", "colour(3,_)": "2"}
+        verdict = program.verify(wrong)
+        self.assertIs(verdict.valid, False)
+        self.assertEqual((verdict.violated[0].family, verdict.violated[0].file, verdict.violated[0].line),
+                         ("neighbours", "colours.lp", 3))
+        self.assertEqual([v.valid for v in program.verify([good.assignment, wrong])], [True, False])
+        self.assertEqual([v.valid for v in program.verify(program.decode(random_beliefs(program, batch=3)))], [True] * 3)
+        self.assertEqual(program.violated(wrong)[0].family, "neighbours")
+        self.assertEqual(program.atoms_of(good.assignment), good.atoms)
+
+    def test_probabilities_by_hand(self):
+        program = as2.compile(text=COLOURS)
+        given = {"colour(1,_)": {"1": 1.0}, "colour(2,_)": {"1": 0.5, "2": 0.25, "3": 0.25}, "colour(3,_)": {"2": 1.0}}
+        self.assertAlmostEqual(float(program.log_probability(given).exp()), 0.5)
+        self.assertAlmostEqual(float(program.probability(given, "same")), 0.5)
+        self.assertEqual([round(float(p), 6) for p in program.probability(given, ["not same", "colour(2,_)=3"])], [0.5, 0.5])
+        self.assertEqual({k: float(v) for k, v in program.distribution(given, "colour(2,_)").items()},
+                         {"colour(2,1)": 0.0, "colour(2,2)": 0.5, "colour(2,3)": 0.5})
+        self.assertEqual(program.count(), 18)
+        self.assertEqual(program.marginals(given)[1].tolist(), [0.0, 0.5, 0.5])
+        drawn = program.sample(given, 200, seed=7)
+        twos = sum(answer["colour(2,_)"] == "2" for answer in drawn)
+        self.assertTrue(60 < twos < 140, twos)
+        self.assertEqual(program.sample(None, 2), program.sample(None, 2))
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            self.assertEqual(float(program.probability(given, "colour(9,9)")), 0)
+        self.assertIn("can never hold", str(heard[0].message))
+
+    def refused(self, expected, function, *arguments, **keywords):
+        with self.assertRaisesRegex(as2.InputError, expected) as caught:
+            function(*arguments, **keywords)
+        return caught.exception
+
+    def test_bad_input_is_told_clearly(self):
+        error = self.refused("syntax error", as2.compile, text="{ a }.\n:- a, b(.", name="x.lp")
+        self.assertEqual((error.file, error.line), ("x.lp", 2))
+        error = self.refused("reserved", as2.compile, text="__as2_a.")
+        self.refused("'1x' is no name of a constant", as2.compile, text="{a}.", constants={"1x": 2})
+        self.assertTrue(error.message)
+        with self.assertRaises((as2.InputError, as2.EnvironmentError)):
+            as2.compile("no-such-file.lp")
+        self.refused("either files or text", as2.compile)
+        program = as2.compile(text=COLOURS)
+        tp = program.soft_tp()
+        good = random_beliefs(program, batch=2)
+        nan = good.clone()
+        nan[1, 2, 0] = float("nan")
+        for function in (tp.loss, tp.image, tp.refine, program.decode, program.marginals):
+            self.refused(r"\[2, 3\], expected", function, good[..., 0])
+            self.refused(r"Long|Int", function, good.long())
+            error = self.refused("beliefs of 'colour\\(3,_\\)' in row 1: '1' is nan", function, nan)
+            self.assertTrue(error.remedy)
+            self.refused("expected a tensor", function, 7)
+        self.refused("'meta' have no values", program.decode, good.to("meta"))
+        self.refused("is -", program.decode, -good)
+        self.refused("no position 'color\\(1,_\\)'\nnote: the nearest position is 'colour\\(1,_\\)'", program.decode,
+                     {"color(1,_)": {"1": 1.0}})
+        self.refused("no symbol '9'\nnote: its symbols are 1, 2, 3", program.decode, {"colour(1,_)": {"9": 1.0}})
+        self.refused("all zero", program.decode, {"colour(1,_)": {"1": 0.0}})
+        self.refused("no position", program.decode, good, pins={"x": 1})
+        self.refused("no effect", program.decode, good, method="greedy", models=2)
+        self.refused("only with", program.decode, good, evidence=["colour(1,_)"])
+        self.refused("one answer", program.decode, good, unique=True, models=2)
+        self.refused("no symbol for position", program.verify, {"colour(1,_)": "1"})
+        self.refused("no symbol of index", program.verify, torch.tensor([0, 1, 5]))
+        self.refused("no atom of the program matches", program.distribution, good, "nothing(_)")
+        self.refused("no position matches", as2.Module, program, "nothing(*", "same")
+        self.refused("no effect on a compiled program", as2.Module, program, "colour(*", "same", n=3)
+        self.refused("zeros in the beliefs of colour\\(1,_\\), colour\\(2,_\\)", program.probability,
+                     {"colour(1,_)": {"1": 1.0}, "colour(2,_)": {"1": 1.0}}, "same")
+        self.refused("no answer set at all", as2.compile(text="{a}. :- a. :- not a.").log_probability)
+        self.refused("hidden by #show", as2.compile(text="{a}. b :- a. #show a/0.").probability, None, "b")
+        with self.assertWarnsRegex(UserWarning, "sum to 2; normalised"):
+            program.decode({"colour(1,_)": {"1": 1.0, "2": 1.0}})
+        self.refused("expected", as2.Module("addition.lp", "digit(*", "total(_)"), torch.rand(4, 3, 10))
+
+    def test_no_gringo_is_the_environments_fault(self):
+        before = os.environ.get("AS2_GRINGO")
+        os.environ["AS2_GRINGO"] = "/no/such/gringo"
+        try:
+            with self.assertRaises(as2.EnvironmentError):
+                as2.compile(text="{a}.")
+            as2.compile(SOURCE / "programs" / "sudoku.as2c")  # needs none
+        finally:
+            os.environ.pop("AS2_GRINGO")
+            if before is not None:
+                os.environ["AS2_GRINGO"] = before
+
+    def test_nothing_prints(self):
+        with tempfile.TemporaryFile() as heard:
+            saved = [os.dup(1), os.dup(2)]
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os.dup2(heard.fileno(), 1)
+            os.dup2(heard.fileno(), 2)
+            try:
+                program = as2.compile(text=COLOURS + ":- a_typo.")
+                program.verify(program.decode(random_beliefs(program)))
+                program.marginals()
+                with contextlib.suppress(as2.InputError):
+                    as2.compile(text=":- a(.")
+            finally:
+                for number, old in enumerate(saved, 1):
+                    os.dup2(old, number)
+                    os.close(old)
+            heard.seek(0)
+            self.assertEqual(heard.read(), b"")
+
+    def test_a_thousand_rounds_take_no_more_memory(self):
+        text = "{ c(I,V) : V=1..3 } = 1 :- I=1..4. :- c(I,V), c(I+1,V). d :- c(1,1)."
+
+        def rounds(count):
+            for k in range(count):
+                program = as2.compile(SOURCE / "programs" / "sudoku-b2.as2c") if k % 10 else as2.compile(text=text)
+                program.decode(program.uniform)
+                if k % 10 == 0:
+                    program.probability(None, "d")
+                    program.soft_tp().loss(program.uniform.unsqueeze(0))
+            gc.collect()
+            with open("/proc/self/statm", encoding="ascii") as file:
+                return int(file.read().split()[1]) * resource.getpagesize()
+
+        before = rounds(200)
+        after = rounds(1000)
+        self.assertLess(after - before, 8 << 20, f"{(after - before) / 1e6:.1f} MB more after 1,000 rounds")
+
+    def test_ctrl_c_returns_at_once(self):
+        # A search that takes minutes, in a process of its own; the signal goes to that process alone.
+        script = textwrap.dedent("""
+            import random, as2
+            random.seed(1)
+            text = "{ x(1..500) }."
+            for _ in range(2130):  # as hard as random constraints get
+                literals = [random.choice(["", "not "]) + f"x({k})" for k in random.sample(range(1, 501), 3)]
+                text += ":- " + ", ".join(literals) + "."
+            program = as2.compile(text=text)
+            print("ready", flush=True)
+            try:
+                program.decode(program.uniform)
+            except KeyboardInterrupt:
+                print("interrupted", flush=True)
+        """)
+        environment = {**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(as2.__file__))}
+        child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, env=environment)
+        self.assertEqual(child.stdout.readline(), "ready\n")
+        time.sleep(0.5)
+        began = time.monotonic()
+        child.send_signal(signal.SIGINT)
+        out, _ = child.communicate(timeout=60)
+        self.assertEqual(out, "interrupted\n")
+        self.assertLess(time.monotonic() - began, 20)
+        self.assertEqual(child.returncode, 0)
