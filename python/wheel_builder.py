@@ -8,9 +8,9 @@ import hashlib
 import os
 import pathlib
 import platform
+import re
 import subprocess
 import sys
-import tomllib
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -55,7 +55,10 @@ def _files():
 
 
 def _about():
-    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    """name, description, requires-python of pyproject.toml; version of CMakeLists.txt."""
+    about = dict(re.findall(r'^([\w-]+) = "(.*)"$', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.M))
+    cmake = (ROOT / "CMakeLists.txt").read_text(encoding="utf-8")
+    return {**about, "version": re.search(r"^project\(as2 VERSION ([\d.]+)", cmake, re.M).group(1)}
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):

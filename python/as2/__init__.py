@@ -7,15 +7,15 @@
 
 docs/PYTHON.md has a page of examples.
 """
+from ._built_for import version as __version__
 from ._library import ops as _ops  # noqa: F401 (loads the library, or says why it cannot)
 from ._models import Network, load, mnist, solve
 from ._program import Program, compile  # noqa: A004
-from ._results import (Change, Conflict, Decoded, DecodedBatch, Family, Group, Message, Model, Position, Solution,
+from ._results import (Approximation, Change, Conflict, Decoded, DecodedBatch, Family, Group, Message, Model, Position, Solution,
                        UniqueReading, Verdict, Violation)
 from ._tensor import Module, SoftTp
 from .errors import CircuitTooLarge, EnvironmentError, InputError  # noqa: A004
 
-__version__ = "0.1.0"
-__all__ = ["Change", "CircuitTooLarge", "Conflict", "Decoded", "DecodedBatch", "EnvironmentError", "Family", "Group",
+__all__ = ["Approximation", "Change", "CircuitTooLarge", "Conflict", "Decoded", "DecodedBatch", "EnvironmentError", "Family", "Group",
            "InputError", "Message", "Model", "Module", "Network", "Position", "Program", "SoftTp", "Solution",
            "UniqueReading", "Verdict", "Violation", "compile", "load", "mnist", "solve"]

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import json
 import os
+import pathlib
 from typing import Any, List, Optional, Tuple, Union
 
 import torch
@@ -17,7 +18,12 @@ def _weights(name: Path) -> str:
     text = os.fspath(name)
     if text.endswith(".safetensors"):
         return text
-    return str(call(ops.shipped_file, f"models/{text}.safetensors"))
+    shipped = pathlib.Path(call(ops.shipped_file, "models"))
+    path = shipped / f"{text}.safetensors"
+    if not path.exists():
+        names = ", ".join(sorted(other.stem for other in shipped.glob("*.safetensors")))
+        raise input_error(f"no weights named '{text}' ship", f"these do: {names}; or give the path of a .safetensors file")
+    return str(path)
 
 
 def _program_of(card: dict) -> Program:

@@ -3,20 +3,24 @@ from __future__ import annotations
 
 import html
 import json
+import math
 import os
 import pathlib
 import re
 import tempfile
 import warnings
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
 import torch
 
 from ._beliefs import Beliefs, read_assignments, read_beliefs, read_positions, require_position, require_symbol
 from ._library import call, interruptible, operate, ops
-from ._results import (Assignment, Decoded, DecodedBatch, Family, Group, Message, Position, Verdict, Violation,
+from ._results import (Approximation, Assignment, Decoded, DecodedBatch, Family, Group, Message, Position, Verdict, Violation,
                        _decoded)
 from .errors import InputError, input_error
+
+if TYPE_CHECKING:
+    from ._tensor import SoftTp
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -157,7 +161,7 @@ class Program:
 
     # Constraints.
 
-    def soft_tp(self) -> "Any":
+    def soft_tp(self) -> "SoftTp":
         """Soft T_P as a module: as2.SoftTp."""
         from ._tensor import SoftTp
         return SoftTp(self)
@@ -370,6 +374,30 @@ class Program:
         drawn = interruptible(questions.sample, weights.detach().cpu(), count, seed)
         rows = [[self.assignment(one) for one in row] for row in drawn]
         return rows[0] if single else rows
+
+    def approximate(self, p: Any, query: Union[str, Sequence[str]] = (), *, method: str = "top-k", size: int = 0,
+                    time_budget: float = 60, seed: int = 1) -> Union[Approximation, List[Approximation]]:
+        """Probabilities without a circuit, where none fits; without gradient.
+
+        method: "top-k" sums over the best answers (`size` of them, by default 1000); "sample" draws assignments from
+        the beliefs (by default 100000) and keeps the answer sets.
+        """
+        if method not in ("top-k", "sample"):
+            raise input_error(f"method is '{method}', expected 'top-k' or 'sample'")
+        if size < 0:
+            raise input_error(f"size is {size}, expected at least 1")
+        queries = [query] if isinstance(query, str) else list(query)
+        beliefs = read_beliefs(self, p)
+        believed = beliefs.believed
+        if believed is None:
+            believed = self.believable.expand(beliefs.p.shape[0], -1)
+        best = method == "top-k"
+        rows = interruptible(ops.approximate, self._native, beliefs.p.detach().cpu(), believed.cpu(), queries, best,
+                             size or (1000 if best else 100000), time_budget, seed).tolist()
+        if any(math.isinf(row[0]) for row in rows):
+            raise input_error("no answer set that weighs anything was found", "decode() says what contradicts the beliefs")
+        found = [Approximation(row[0], row[1], dict(zip(queries, row[2:]))) for row in rows]
+        return found[0] if beliefs.single else found
 
     def count(self, **budget: float) -> int:
         """The number of answer sets."""

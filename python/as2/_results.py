@@ -241,6 +241,14 @@ class Verdict:
 
 
 @dataclasses.dataclass(frozen=True)
+class Approximation:
+    """No probability is off by more than `bound` (when drawn: with 95 % confidence)."""
+    log_p_program: float
+    bound: float
+    queries: Dict[str, float]
+
+
+@dataclasses.dataclass(frozen=True)
 class Solution:
     """A board read from a picture and solved.
 

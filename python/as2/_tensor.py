@@ -126,13 +126,15 @@ class Module(torch.nn.Module):
         self._ask()
 
     def log_probability(self, p: torch.Tensor) -> torch.Tensor:
-        """log P(atom): [batch, inputs, symbols] → [batch, atoms]; for losses, where P itself would underflow."""
+        """log P(atom): [batch, inputs, symbols] → [batch, atoms]; in logarithms throughout, so that what is as good as
+        impossible keeps a gradient. One evaluation of the circuit per atom, where forward() of a position's symbols
+        takes two in all."""
         logs = operate(ops.log_weights, p, self._number)
         return logs[:, 1:] - logs[:, :1]
 
     def forward(self, p: torch.Tensor) -> torch.Tensor:
         """P(atom): [batch, inputs, symbols] → [batch, atoms]."""
-        return self.log_probability(p).exp()
+        return operate(ops.distribution, p, self._number)
 
     def extra_repr(self) -> str:
         return f"{len(self.input_names)} inputs {self.input_names[0]} …, {len(self.atoms)} atoms {self.atoms[0]} …"

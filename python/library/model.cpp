@@ -88,9 +88,9 @@ std::tuple<Tensor, Tensor> forward(const NetworkPtr& self, const Tensor& picture
             .expand({batch, slots});
     input.slot_mask = given;
     input.pixels = pictures.to(torch::kFloat32);
-    input.labels = torch::zeros({batch, positions}, torch::TensorOptions(torch::kInt64).device(device));
-    input.known = torch::zeros({batch, positions}, torch::TensorOptions(torch::kBool).device(device));
-    input.evidence = input.known.scatter(1, input.slot_positions, given);
+    input.shows = torch::zeros({batch, positions}, torch::TensorOptions(torch::kInt64).device(device));
+    input.given = torch::zeros({batch, positions}, torch::TensorOptions(torch::kBool).device(device));
+    input.evidence = input.given.scatter(1, input.slot_positions, given);
     infer::Network network(*self->model, self->map, self->mask.to(device));
     infer::ForwardOptions options;
     options.perceived_rows = batch;

@@ -44,6 +44,21 @@ inline torch::Tensor batch_of(const torch::Tensor& beliefs) {
   return beliefs.detach().to(result_options(beliefs).dtype()).sum({1, 2});
 }
 
+// Gradients are recorded, though whoever called us may have switched that off for what is inside an operator.
+class WithAutograd {
+ public:
+  WithAutograd() : guard_(keys()), mode_(true) {}
+
+ private:
+  static c10::impl::LocalDispatchKeySet keys() {
+    c10::impl::LocalDispatchKeySet keys = c10::impl::tls_local_dispatch_key_set();
+    keys.excluded_ = keys.excluded_ - c10::autograd_dispatch_keyset_with_ADInplaceOrView;
+    return keys;
+  }
+  c10::impl::ForceDispatchKeyGuard guard_;
+  torch::AutoGradMode mode_;
+};
+
 template <class F>
 torch::Tensor run(const torch::Tensor& beliefs, std::int64_t object, std::int64_t argument) {
   return reported([&] {
@@ -55,12 +70,7 @@ torch::Tensor run(const torch::Tensor& beliefs, std::int64_t object, std::int64_
 template <class F>
 torch::Tensor run_backward(const torch::Tensor& gradient, const torch::Tensor& beliefs, std::int64_t object,
                            std::int64_t argument) {
-  // Whoever called us may have switched gradients off for what is inside an operator.
-  c10::impl::LocalDispatchKeySet keys = c10::impl::tls_local_dispatch_key_set();
-  keys.excluded_ =
-      keys.excluded_ - c10::autograd_dispatch_keyset - c10::autograd_dispatch_keyset_with_ADInplaceOrView;
-  const c10::impl::ForceDispatchKeyGuard with_autograd(keys);
-  const torch::AutoGradMode enabled(true);
+  const WithAutograd enabled;
   const torch::Tensor input = beliefs.detach().requires_grad_(true);
   const torch::Tensor result = run<F>(input, object, argument);
   if (!result.requires_grad()) return torch::zeros_like(input);

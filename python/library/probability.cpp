@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "library/distribution.h"
 #include "library/json.h"
 #include "library/operators.h"
 #include "library/program.h"
@@ -50,6 +51,7 @@ class QuestionList {
     for (const std::int64_t i : inputs_)
       width_ = std::max(width_, static_cast<std::int64_t>(program().positions[i].symbols.size()));
     make_tables();
+    find_symbols();
   }
 
   const ConstraintProgram& program() const { return parts_->program(); }
@@ -80,6 +82,17 @@ class QuestionList {
     const Tensor observed = all.unsqueeze(1) * observed_.to(all.options());
     return circuit_->log_value(observed.reshape({all.size(0) * rows(), circuit().inputs()}))
         .reshape({all.size(0), rows()});
+  }
+
+  // [batch, questions]: the probability of each.
+  Tensor distribution(const Tensor& beliefs) const {
+    if (symbols_.defined()) {
+      const Tensor all = weights(beliefs);
+      return symbol_probabilities(circuit_, all, symbols_.to(all.device()))
+          .index_select(1, asked_.to(all.device()));
+    }
+    const Tensor logs = log_weights(beliefs);
+    return (logs.narrow(1, 1, rows() - 1) - logs.narrow(1, 0, 1)).exp();
   }
 
   // As prob:: wants them, one row per instance.
@@ -123,6 +136,25 @@ class QuestionList {
     }
   }
 
+  // Where every question is for a symbol of one and the same position.
+  void find_symbols() {
+    std::vector<std::int64_t> asked;
+    int position = -1;
+    for (const Observation& observation : observations_) {
+      if (observation.size() != 1 || observation[0].kind != prob::Observable::Kind::kSet) return;
+      const compile::SetLiteral& set = observation[0].set;
+      if (set.symbols.size() != 1 || (position >= 0 && position != set.position)) return;
+      position = set.position;
+      asked.push_back(set.symbols[0]);
+    }
+    if (position < 0) return;
+    std::vector<std::int64_t> columns;
+    for (std::size_t s = 0; s < program().positions[position].symbols.size(); ++s)
+      columns.push_back(circuit().input(position, static_cast<int>(s)));
+    symbols_ = torch::tensor(columns, torch::kInt64);
+    asked_ = torch::tensor(asked, torch::kInt64);
+  }
+
   std::shared_ptr<ProgramParts> parts_;
   std::vector<std::int64_t> inputs_;
   double floor_;
@@ -131,6 +163,8 @@ class QuestionList {
   std::shared_ptr<const prob_tensor::CircuitOperator> circuit_;
   std::int64_t width_ = 1;
   Tensor columns_;   // [inputs × width] int64: where the circuit reads each belief
+  Tensor symbols_;   // [symbols] int64: where it reads those of the one position asked about; else undefined
+  Tensor asked_;     // [questions] int64: the symbol each question is for
   Tensor observed_;  // [1 + questions, inputs of the circuit]: 0 where it contradicts the question
 };
 
@@ -155,6 +189,20 @@ struct LogWeights {
     const auto list = Numbered<QuestionList>::find(number);
     list->check(beliefs);
     return batch_of(beliefs).unsqueeze(1).expand({-1, list->rows()});
+  }
+};
+
+struct Distribution {
+  static constexpr const char* name = "distribution";
+  static Tensor compute(const Tensor& beliefs, std::int64_t number, std::int64_t) {
+    const auto list = Numbered<QuestionList>::find(number);
+    list->check(beliefs);
+    return list->distribution(beliefs);
+  }
+  static Tensor shape(const Tensor& beliefs, std::int64_t number, std::int64_t) {
+    const auto list = Numbered<QuestionList>::find(number);
+    list->check(beliefs);
+    return batch_of(beliefs).unsqueeze(1).expand({-1, list->rows() - 1});
   }
 };
 
@@ -210,6 +258,37 @@ Tensor sample(const QuestionsPtr& self, const Tensor& beliefs, std::int64_t coun
   });
 }
 
+// Without a circuit: [batch, 2 + queries], log P(program), the bound on what the probabilities are off by,
+// and they. `weights` [batch, positions, symbols] and `believed` [batch, positions] bool, both on the CPU.
+Tensor approximate(const ProgramPtr& self, const Tensor& beliefs, const Tensor& believed,
+                   const std::vector<std::string>& queries, bool best, std::int64_t size, double seconds,
+                   std::int64_t seed) {
+  return reported([&] {
+    const ConstraintProgram& program = self->parts->program();
+    std::vector<Observation> observations;
+    for (const std::string& text : queries) observations.push_back(prob::parse_observation(program, text));
+    const Tensor all = beliefs.detach().to(torch::kFloat64).contiguous(), flags = believed.contiguous();
+    const std::int64_t width = all.size(1) * all.size(2), positions = all.size(1);
+    Tensor result =
+        torch::empty({all.size(0), 2 + static_cast<std::int64_t>(queries.size())}, torch::kFloat64);
+    double* to = result.data_ptr<double>();
+    for (std::int64_t b = 0; b < all.size(0); ++b) {
+      const double* row = all.data_ptr<double>() + b * width;
+      const bool* flag = flags.data_ptr<bool>() + b * positions;
+      const decode::Beliefs given(row, row + width);
+      const std::vector<char> trusted(flag, flag + positions);
+      const prob::Approximation found =
+          best ? prob::sum_best(program, given, trusted, observations, static_cast<int>(size), seconds)
+               : prob::sum_drawn(program, given, trusted, observations, static_cast<int>(size),
+                                 static_cast<std::uint64_t>(seed));
+      *to++ = found.log_p_program;
+      *to++ = found.bound;
+      to = std::copy(found.queries.begin(), found.queries.end(), to);
+    }
+    return result;
+  });
+}
+
 // Why row `row` has no answer set: the names of the positions whose zeros are at fault; none: the program has
 // no answer set at all, and these families are in conflict.
 std::string contradiction(const QuestionsPtr& self, const Tensor& beliefs) {
@@ -243,7 +322,9 @@ void register_probability(torch::Library& m) {
       .def("sample", sample)
       .def("contradiction", contradiction);
   m.def("ask", ask);
+  m.def("approximate", approximate);
   define<LogWeights>(m);
+  define<Distribution>(m);
 }
 
 }  // namespace as2::python

@@ -7,6 +7,7 @@
 
 #include "compile/residual_terms.h"
 #include "library/json.h"
+#include "torch_compat.h"
 
 namespace as2::python {
 namespace {
@@ -103,6 +104,15 @@ void check_beliefs(const ProgramPtr& self, const torch::Tensor& beliefs) {
   });
 }
 
+// Whoever traces a graph may have symbols in place of sizes; these two are numbers all the same.
+std::int64_t fixed_size(const torch::Tensor& tensor, std::int64_t dimension) {
+#if AS2_TORCH_AT_LEAST(2, 1)
+  return tensor.sym_size(dimension).guard_int(__FILE__, __LINE__);
+#else
+  return tensor.size(dimension);
+#endif
+}
+
 std::string shape_text(at::IntArrayRef sizes) {
   std::string text = "[";
   for (const std::int64_t size : sizes) text += (text.size() > 1 ? ", " : "") + std::to_string(size);
@@ -146,7 +156,7 @@ void check_shape(const torch::Tensor& beliefs, std::int64_t positions, std::int6
                          ", expected probabilities as floating-point numbers",
                      {"logits become probabilities with .softmax(-1), integers with .float()"});
   }
-  if (beliefs.dim() == 3 && beliefs.size(1) == positions && beliefs.size(2) == symbols) return;
+  if (beliefs.dim() == 3 && fixed_size(beliefs, 1) == positions && fixed_size(beliefs, 2) == symbols) return;
   throw InputError("beliefs are " + shape_text(beliefs.sizes()) + ", expected [batch, " +
                        std::to_string(positions) + ", " + std::to_string(symbols) + "]",
                    {beliefs.dim() == 2 ? "p.unsqueeze(0) is a batch of one"

@@ -1,8 +1,6 @@
 """Compiling, decoding, verifying, probabilities, and what is said about bad input."""
 import contextlib
 import gc
-import io
-import json
 import os
 import pickle
 import resource
@@ -17,7 +15,7 @@ import warnings
 
 import as2
 import torch
-from support import SOURCE, as_dict, random_beliefs
+from support import SOURCE, command_line, random_beliefs
 
 COLOURS = """
 { colour(N,C) : C=1..3 } = 1 :- N=1..3.
@@ -115,6 +113,22 @@ class Program(unittest.TestCase):
             warnings.simplefilter("always")
             self.assertEqual(float(program.probability(given, "colour(9,9)")), 0)
         self.assertIn("can never hold", str(heard[0].message))
+
+    def test_approximations_bound_their_error(self):
+        program = as2.compile(text=COLOURS)
+        p = random_beliefs(program, 6)
+        exact = float(program.probability(p, "same"))
+        everything = program.approximate(p, "same")
+        self.assertEqual(everything.bound, 0)
+        self.assertAlmostEqual(everything.queries["same"], exact, 9)
+        for found in (program.approximate(p, "same", size=5), program.approximate(p, "same", method="sample", size=4000)):
+            self.assertGreater(found.bound, 0)
+            self.assertLessEqual(abs(found.queries["same"] - exact), found.bound)
+        theirs = command_line("prob", SOURCE / "programs" / "sudoku.lp", "--approx", "top-k", "--approx-size", 20,
+                              "--query", "cell(1,1,5)", beliefs={"cell(1,1,_)": {"5": 0.75, "6": 0.25}})
+        ours = as2.compile("sudoku.lp").approximate({"cell(1,1,_)": {"5": 0.75, "6": 0.25}}, "cell(1,1,5)", size=20)
+        self.assertAlmostEqual(ours.queries["cell(1,1,5)"], theirs["queries"][0]["p"], 6)
+        self.refused("expected 'top-k' or 'sample'", program.approximate, p, "same", method="best")
 
     def refused(self, expected, function, *arguments, **keywords):
         with self.assertRaisesRegex(as2.InputError, expected) as caught:

@@ -29,6 +29,8 @@ class Tensors(unittest.TestCase):
         for function in (tp.loss, lambda x: tp.loss(x, "sum"), tp.image, tp.residual, tp.leave_one_out,
                          lambda x: tp.refine(x, 2), tp.expected_cost,
                          lambda x: as2.Module(program, "c(*", "d(_)")(x[:, 1:]), program.log_probability,
+                         lambda x: as2.Module(program, "c(*", "c(2,_)")(x[:, 1:]),
+                         lambda x: as2.Module(program, ["c(1*", "c(3*"], ["c(2,3)", "c(2,1)"])(x[:, 1::2]),
                          lambda x: program.probability(x, ["d(1), not b", "c(2,3)"])):
             with self.subTest(function):
                 self.assertTrue(torch.autograd.gradcheck(function, (p,), nondet_tol=1e-12))
@@ -92,6 +94,7 @@ class Tensors(unittest.TestCase):
         p = torch.rand(64, 2, 10, dtype=torch.float64).softmax(-1).requires_grad_()
         ours, theirs = add(p), convolved(p)
         self.assertLess(float((ours - theirs).abs().max()), 1e-12)
+        self.assertLess(float((ours - add.log_probability(p).exp()).abs().max()), 1e-12)
         upstream = torch.rand_like(ours)
         mine, = torch.autograd.grad(ours, p, upstream)
         by_hand, = torch.autograd.grad(theirs, p, upstream)
