@@ -36,7 +36,7 @@ struct Query {
 // Options that are the same for all instances.
 struct DecodeOptions {
   Method method = Method::kMap;
-  std::int64_t node_budget = 0;           // 0: none
+  std::int64_t node_budget = 0;           // 0: none; twice as many while nothing is found
   std::int64_t learn_after = -1;          // nodes of plain search before learning; -1: as the program is
   double time_budget_seconds = 0;         // 0: none
   int models = 1;                         // the K best, in order

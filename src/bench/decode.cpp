@@ -34,7 +34,7 @@ constexpr int kLargeBoards = 20;
 constexpr int kClingoRuns = 20;
 constexpr int kPasses = 7;
 constexpr double kAskedOfProblems = 10;  // times clingo's time, at most
-constexpr double kProblemSeconds = 20;   // for one problem
+constexpr double kProblemSeconds = 60;   // for one problem
 
 // Puzzles of the public 17-clue collection, spread over it; symmetries make as many boards as are needed.
 constexpr const char* kSeventeen =

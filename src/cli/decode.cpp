@@ -272,6 +272,21 @@ void refuse_idle_settings(const Arguments& arguments) {
   }
 }
 
+// A guess that nobody has beliefs about weighs 1, as in `as2 prob`. The search sees it as uniform, because
+// greedy decoding takes a weight of 1 for certainty; the result is what its share of log p is too low by.
+double weigh_guesses(const ConstraintProgram& program, const BeliefsEntry& entry, decode::Beliefs& beliefs) {
+  const std::size_t stride = static_cast<std::size_t>(program.max_symbols());
+  double missing = 0;
+  for (std::size_t i = 0; i < program.positions.size(); ++i) {
+    if (!program.positions[i].guess || entry.believed[i]) continue;
+    const std::size_t symbols = program.positions[i].symbols.size();
+    std::fill_n(beliefs.begin() + static_cast<std::ptrdiff_t>(i * stride), symbols,
+                1.0 / static_cast<double>(symbols));
+    missing += std::log(static_cast<double>(symbols));
+  }
+  return missing;
+}
+
 int decode_beliefs(const Arguments& arguments) {
   refuse_idle_settings(arguments);
   const decode::Decoder decoder(arguments.program->compile(arguments.beliefs).program);
@@ -294,15 +309,19 @@ int decode_beliefs(const Arguments& arguments) {
   const std::vector<int> evidence = read_evidence(arguments.evidence, program);
   const std::vector<BeliefsEntry> entries = read_beliefs(arguments.beliefs, program);
   std::vector<decode::Query> good;
+  std::vector<double> missing;  // per good entry
   for (const BeliefsEntry& entry : entries) {
     for (const std::string& warning : entry.warnings) std::cerr << warning << '\n';
-    if (entry.error.empty()) good.push_back({entry.beliefs, pins, evidence, {}});
+    if (!entry.error.empty()) continue;
+    good.push_back({entry.beliefs, pins, evidence, {}});
+    missing.push_back(weigh_guesses(program, entry, good.back().beliefs));
   }
-  const std::vector<Decoded> decoded = decoder.decode_batch(good, options, arguments.threads);
+  std::vector<Decoded> decoded = decoder.decode_batch(good, options, arguments.threads);
   std::size_t next = 0;
   for (const BeliefsEntry& entry : entries) {
     Json json;
     if (entry.error.empty()) {
+      for (decode::Model& model : decoded[next].models) model.log_probability += missing[next];
       json = answer_json(program, good[next].beliefs, decoded[next], arguments);
       ++next;
     } else {
@@ -368,8 +387,9 @@ Action declare_decode(CLI::App& command) {
   command.add_flag("--objective-first", arguments->objective_first,
                    "Decides by the objectives first; log p only breaks ties");
   command
-      .add_option("--node-budget", arguments->node_budget,
-                  "map: stop after this many nodes per document; 0: never")
+      .add_option(
+          "--node-budget", arguments->node_budget,
+          "map: stop after this many nodes per document, or twice as many while nothing is found; 0: never")
       ->check(CLI::NonNegativeNumber);
   command
       .add_option("--time-budget", arguments->time_budget,

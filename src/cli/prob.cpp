@@ -152,6 +152,11 @@ std::string joined(const std::vector<std::string>& words) {
                    {"these constraints cannot hold together: " + joined(families)});
 }
 
+// How many positions weigh 1, whatever their symbol.
+std::int64_t without_beliefs(const BeliefsEntry& entry) {
+  return std::count(entry.believed.begin(), entry.believed.end(), 0);
+}
+
 Json exact_answer(const Arguments& arguments, const ConstraintProgram& program, const Circuit& circuit,
                   const Questions& questions, const BeliefsEntry& entry) {
   const Weights weights = prob::weights_of(circuit, program, entry.beliefs, entry.believed);
@@ -189,6 +194,7 @@ Json exact_answer(const Arguments& arguments, const ConstraintProgram& program, 
   }
   json["exact"] = true;
   json["bound"] = 0.0;
+  json["without_beliefs"] = without_beliefs(entry);
   return json;
 }
 
@@ -240,6 +246,7 @@ Json approximate_answer(const Arguments& arguments, const ConstraintProgram& pro
   }
   json["exact"] = best && found.bound == 0;
   json["bound"] = found.bound;
+  json["without_beliefs"] = without_beliefs(entry);
   return json;
 }
 
@@ -250,7 +257,14 @@ void print_answer(const Json& json, std::ostream& out) {
   }
   const bool exact = json["exact"];
   const double log_p = json["log_p_program"];
-  out << "P(program) " << (exact ? "= " : "≈ ") << std::exp(log_p) << " (log " << log_p << ")\n";
+  out << "P(program) " << (exact ? "= " : "≈ ") << std::exp(log_p) << " (log " << log_p << ")";
+  const std::int64_t open = json["without_beliefs"];
+  if (open > 0) {
+    out << "; " << open
+        << (open == 1 ? " position without beliefs weighs 1" : " positions without beliefs weigh 1")
+        << " with every symbol";
+  }
+  out << '\n';
   if (!exact) out << "no probability below is off by more than " << json["bound"] << '\n';
   if (json.contains("queries")) {
     for (const auto& query : json["queries"]) {

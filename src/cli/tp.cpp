@@ -107,8 +107,19 @@ void print_answer(const Json& json, std::ostream& out) {
   }
 }
 
+// A residual stands at a position. Without any, it could not say that the program is violated, and a loss of
+// 0 would say the opposite.
+void refuse_silent_violation(const ConstraintProgram& program) {
+  if (!program.positions.empty() || program.groups.empty()) return;
+  const compile::Family& family = program.families[static_cast<std::size_t>(program.groups.front().family)];
+  throw InputError(family.location,
+                   "`" + family.name + "` is violated, and nothing is chosen that a residual could stand at",
+                   {"a choice, such as `{ a; b } = 1.`, gives the program positions"});
+}
+
 int evaluate(const Arguments& arguments) {
   const ConstraintProgram program = arguments.program->compile(arguments.beliefs).program;
+  refuse_silent_violation(program);
   const tp::SoftTp soft(program);
   int code = kDone;
   for (const BeliefsEntry& entry : read_beliefs(arguments.beliefs, program)) {

@@ -152,20 +152,26 @@ class RowEngine : public RowSearch::Engine {
 
   // True if something was removed.
   bool remove_locked(std::uint64_t* state) const {
-    bool removed = false;
-    for (const RowTables::Shared& shared : t_.shared) {
-      Words outside{};
+    std::array<Words, RowTables::kMostShared> outside;  // per entry of `shared`: rows with values elsewhere
+    for (std::size_t e = 0; e < t_.shared.size(); ++e) {
+      outside[e] = {};
       for (int k = 0; k < planes_; ++k) {
-        if ((shared.planes >> k) & 1U) continue;
-        for (int w = 0; w < kWords; ++w) outside[w] |= state[k * kWords + w];
+        if ((t_.shared[e].planes >> k) & 1U) continue;
+        for (int w = 0; w < kWords; ++w) outside[e][w] |= state[k * kWords + w];
       }
-      const std::uint64_t* done = settled(state);
+    }
+    bool removed = false;
+    const std::uint64_t* done = settled(state);
+    for (std::size_t e = 0; e < t_.shared.size(); ++e) {
+      const RowTables::Shared& shared = t_.shared[e];
       for (int w = 0; w < kWords; ++w) {
-        for (std::uint64_t rest = shared.rows[w] & ~outside[w] & ~done[w]; rest != 0; rest &= rest - 1) {
+        for (std::uint64_t rest = shared.rows[w] & ~outside[e][w] & ~done[w]; rest != 0; rest &= rest - 1) {
           const int row = 64 * w + __builtin_ctzll(rest);
           const int partner = shared.partner[row];
+          const auto theirs = static_cast<std::size_t>(shared.theirs[row]);
+          if (!(outside[theirs][partner / 64] & bit_of(partner))) continue;
           for (int k = 0; k < planes_; ++k) {
-            if (((shared.theirs[row] >> k) & 1U) || !left(state, partner, k)) continue;
+            if (((t_.shared[theirs].planes >> k) & 1U) || !left(state, partner, k)) continue;
             remove(state, t_.value_at[partner * planes_ + k]);
             removed = true;
           }

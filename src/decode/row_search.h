@@ -32,9 +32,9 @@ struct RowTables {
   // Values left in a row that all lie in `planes` lie in another row too, the partner's.
   struct Shared {
     std::uint64_t planes = 0;
-    std::vector<std::uint64_t> rows;    // bits: the rows that share these planes with another
-    std::vector<int> partner;           // per row: the other one
-    std::vector<std::uint64_t> theirs;  // per row: the partner's planes that are shared
+    std::vector<std::uint64_t> rows;  // bits: the rows that share these planes with another
+    std::vector<int> partner;         // per row: the other one
+    std::vector<int> theirs;          // per row: the entry of `shared` with the partner's planes
   };
 
   int positions = 0;  // the first rows are theirs
@@ -47,6 +47,7 @@ struct RowTables {
   std::vector<std::uint64_t> settles;  // per value: the rows it settles
   std::vector<int> value_at;           // per row and plane; -1: none
   Table places;                        // per value: row · planes + plane
+  static constexpr std::size_t kMostShared = 16;
   std::vector<Shared> shared;
 
   std::size_t state_size() const { return static_cast<std::size_t>(words) * (planes + 1); }

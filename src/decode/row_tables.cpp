@@ -8,7 +8,6 @@ namespace {
 
 constexpr std::size_t kMostWords = 8;                     // in a plane
 constexpr std::size_t kMostBytes = std::size_t{2} << 20;  // of masks: they should stay in a core's own cache
-constexpr std::size_t kMostShared = 16;
 
 void clear(std::uint64_t* planes, int words, int row, int plane) {
   planes[plane * words + row / 64] &= ~(std::uint64_t{1} << (row % 64));
@@ -103,14 +102,25 @@ void RowTables::add_shared(const Table& row_values) {
       }
     }
   }
-  std::map<std::uint64_t, Shared> by_planes;
-  for (const auto& [pair, mine] : planes_of) {
-    const auto [row, partner] = pair;
+  const auto some_not_all = [&](const std::pair<int, int>& pair, std::uint64_t mine) {
     const int count = __builtin_popcountll(mine);
-    if (count < 2 || count == row_values.size(row) || count == row_values.size(partner)) continue;
-    Shared& entry = by_planes[mine];
+    return count >= 2 && count < row_values.size(pair.first) && count < row_values.size(pair.second);
+  };
+  std::map<std::uint64_t, int> index_of;  // by planes
+  for (const auto& [pair, mine] : planes_of) {
+    if (some_not_all(pair, mine)) index_of.emplace(mine, 0);
+  }
+  if (index_of.size() > kMostShared) return;
+  for (auto& entry : index_of) {
+    entry.second = static_cast<int>(shared.size());
+    shared.emplace_back();
+    shared.back().planes = entry.first;
+  }
+  for (const auto& [pair, mine] : planes_of) {
+    if (!some_not_all(pair, mine)) continue;
+    const auto [row, partner] = pair;
+    Shared& entry = shared[static_cast<std::size_t>(index_of.at(mine))];
     if (entry.rows.empty()) {
-      entry.planes = mine;
       entry.rows.assign(static_cast<std::size_t>(words), 0);
       entry.partner.assign(static_cast<std::size_t>(rows), -1);
       entry.theirs.assign(static_cast<std::size_t>(rows), 0);
@@ -118,10 +128,8 @@ void RowTables::add_shared(const Table& row_values) {
     if (entry.partner[row] >= 0) continue;  // one partner is enough to be sound
     set(entry.rows.data(), words, row, 0);
     entry.partner[row] = partner;
-    entry.theirs[row] = planes_of.at({partner, row});
+    entry.theirs[row] = index_of.at(planes_of.at({partner, row}));
   }
-  if (by_planes.size() > kMostShared) return;
-  for (auto& entry : by_planes) shared.push_back(std::move(entry.second));
 }
 
 }  // namespace as2::decode

@@ -285,7 +285,8 @@ bool Search::learn(const std::vector<std::vector<std::int64_t>>& given, const st
   std::int64_t steps = 0;
   const auto stop = [&](std::int64_t decisions) {
     if (filter_ && filter_->exhausted) return true;
-    if (limits_.nodes > 0 && nodes_before + decisions >= limits_.nodes) return true;
+    const bool any = filter_ || !found.empty() || !proven_.empty() || learning_->has_found();
+    if (limits_.nodes > 0 && nodes_before + decisions > node_limit(any)) return true;
     return limits_.timed && ++steps % kCheckEvery == 0 &&
            std::chrono::steady_clock::now() >= limits_.deadline;
   };
@@ -358,7 +359,12 @@ int Search::choose() const {
   return best;
 }
 
-// With a budget and nothing found, half of it goes to capped rounds and half to finding any answer at all.
+// What was settled in n nodes is settled within a budget of n: nothing changes before the budget is spent.
+// If nothing has been found by then, the cap goes, and as many nodes again may be spent on finding anything.
+std::int64_t Search::node_limit(bool found) const {
+  return found ? limits_.nodes : 2 * limits_.nodes;
+}
+
 bool Search::out_of_budget() {
   if (result_.nodes >= patience_) {
     impatient_ = true;
@@ -368,9 +374,10 @@ bool Search::out_of_budget() {
     result_.complete = false;
     return true;
   }
-  const bool looking = !filter_ && result_.found.empty() && proven_.empty() && cap_ != kNoCap &&
-                       !(learning_ && learning_->has_found());
-  if (limits_.nodes > 0 && result_.nodes >= (looking ? limits_.nodes / 2 : limits_.nodes)) {
+  const bool found =
+      filter_ || !result_.found.empty() || !proven_.empty() || (learning_ && learning_->has_found());
+  const bool looking = !found && cap_ != kNoCap;
+  if (limits_.nodes > 0 && result_.nodes >= (looking ? limits_.nodes : node_limit(found))) {
     (looking ? abandoned_ : result_.complete) = looking;
     return true;
   }

@@ -49,6 +49,7 @@ class Search {
   void keep_found(std::vector<Found> models);
   int choose() const;
   bool out_of_budget();
+  std::int64_t node_limit(bool found) const;
   bool learn(const std::vector<std::vector<std::int64_t>>& losses, const std::vector<Pin>& pins);
   std::int64_t patience(const std::vector<std::int64_t>& loss) const;
 

@@ -202,6 +202,13 @@ TEST(Ground, UnsafeVariableIsLocatedAndQuotedAsWritten) {
   EXPECT_EQ(error.find("__as2_"), std::string::npos) << error;
 }
 
+TEST(Ground, ABodyWithPoolsIsQuotedWhole) {
+  EXPECT_THAT(error_of("{a(1..2)}.\n:- a(1;2), not a(X;1), a(2;1).\n"),
+              HasSubstr("\n  :- a(1;2), not a(X;1), a(2;1).\n"));
+  EXPECT_THAT(error_of("{a(1..2)}.\n{b(X) : a(1;2)} = 1 :- a(1;2), a(X;1), not a(2;1).\n"),
+              HasSubstr("\n  {b(X) : a(1;2)} = 1 :- a(1;2), a(X;1), not a(2;1).\n"));
+}
+
 struct Refusal {
   const char* text;
   const char* place;

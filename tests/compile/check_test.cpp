@@ -101,6 +101,18 @@ TEST_F(Check, ListsTheGuessesAndWhatMadeThem) {
   EXPECT_THAT(text.out, HasSubstr("negation: a <- not b <- not a"));
 }
 
+// Rows of cells, or boxes of numbers: either statement could declare the positions.
+TEST_F(Check, SaysWhichOfTwoChoicesDeclaresThePositions) {
+  const std::string cells = "{ at(N,R,C) : N=1..2 } = 1 :- R=1..2, C=1..1.\n";
+  const std::string numbers = "{ at(N,R,C) : R=1..2, C=1..1 } = 1 :- N=1..2.\n";
+  const Outcome first = check("- --show positions 2>&1 <<EOF\n" + cells + numbers + "EOF\n");
+  EXPECT_THAT(first.out, HasSubstr("at(_,1,1): 1 2"));
+  EXPECT_THAT(first.out, HasSubstr("could declare the positions too; line 1 comes first and declares them"));
+  EXPECT_THAT(first.out, HasSubstr("Put this statement first to have it the other way round."));
+  const Outcome second = check("- --show positions 2>&1 <<EOF\n" + numbers + cells + "EOF\n");
+  EXPECT_THAT(second.out, HasSubstr("at(1,_,1): 1 2"));
+}
+
 TEST_F(Check, AProgramInWhichNothingIsChosenIsAProgram) {
   const Outcome outcome = check("- --json <<EOF\np(1..3).\nq(X) :- p(X), not p(X+1).\nEOF\n");
   EXPECT_EQ(outcome.code, 0);

@@ -189,7 +189,7 @@ TEST_F(DecodeVerb, ABudgetWithSeveralModelsGivesAnHonestGap) {
 TEST_F(DecodeVerb, ObjectivesFirstLeaveAGapInLogPToo) {
   // Both answers cost nothing; which is likelier is not known after one node.
   write("first.lp",
-        "{ c(I,V) : V=1..3 } = 1 :- I=1..4. :- c(I,V), c(J,V), c(K,V), I<J, J<K. :~ c(1,1), c(2,1). [1]\n");
+        "{ c(I,V) : V=1..3 } = 1 :- I=1..5. :- c(I,V), c(J,V), c(K,V), I<J, J<K. :~ c(1,1), c(2,1). [1]\n");
   write("first.json", R"j({"c(1,_)": {"1": 0.5, "2": 0.3, "3": 0.2}, "c(2,_)": {"1": 0.6, "2": 0.4},
                            "c(3,_)": {"1": 0.7, "3": 0.3}, "c(4,_)": {"1": 0.9, "2": 0.1}})j");
   const double best =
@@ -238,6 +238,25 @@ TEST_F(DecodeVerb, ManyIndependentAtomsTakeLinearMemory) {
   EXPECT_EQ(answer["status"], "optimal");
   EXPECT_EQ(answer["models"].size(), 3U);
   EXPECT_LE(answer["nodes"].get<int>(), 8);
+}
+
+// `as2 prob` weighs a guess 1, and so does this: where all other positions have beliefs, the numbers agree.
+TEST_F(DecodeVerb, AGuessWithoutBeliefsWeighsOne) {
+  write("loop.lp", "{ x }.\na :- not b, x.\nb :- not a, x.\n");
+  write("x.json", R"j({"x": {"true": 0.8, "false": 0.2}})j");
+  for (const char* method : {"map", "greedy"}) {
+    const json answer = decode(std::string("loop.lp --beliefs x.json --method ") + method);
+    EXPECT_NEAR(answer["log_probability"].get<double>(), std::log(0.8), 1e-9) << method;
+  }
+  const json models = decode("loop.lp --beliefs x.json --models 3")["models"];
+  double sum = 0;
+  for (const json& model : models) sum += std::exp(model["log_probability"].get<double>());
+  const auto prob = testing::run_as2(folder_, "prob loop.lp --beliefs x.json --json");
+  ASSERT_EQ(prob.exit_code, 0) << prob.err;
+  EXPECT_NEAR(std::log(sum), json::parse(prob.out)["log_p_program"].get<double>(), 1e-9);
+  write("both.json", R"j({"x": {"true": 0.8, "false": 0.2}, "a": {"true": 0.1, "false": 0.9}})j");
+  EXPECT_NEAR(decode("loop.lp --beliefs both.json")["log_probability"].get<double>(), std::log(0.8 * 0.9),
+              1e-9);
 }
 
 TEST_F(DecodeVerb, GroundingLimitsAreOptions) {

@@ -145,6 +145,13 @@ TEST_F(ProbVerb, SpeaksToPeopleToo) {
   EXPECT_THAT(result.out, HasSubstr("P(program) = 0.46"));
   EXPECT_THAT(result.out, HasSubstr("P(bigger) = 0.13"));
   EXPECT_THAT(result.out, HasSubstr("answer sets: 6"));
+  EXPECT_THAT(result.out, ::testing::Not(HasSubstr("without beliefs")));
+  EXPECT_THAT(
+      run("pair.lp").out,
+      HasSubstr("P(program) = 6 (log 1.79176); 2 positions without beliefs weigh 1 with every symbol\n"));
+  write("half.json", R"j({"cell(1,_)": {"1": 0.9, "2": 0.1}})j");
+  EXPECT_THAT(run("pair.lp --beliefs half.json").out, HasSubstr("; 1 position without beliefs weighs 1 "));
+  EXPECT_EQ(prob("pair.lp --beliefs half.json")["without_beliefs"], 1);
 }
 
 }  // namespace

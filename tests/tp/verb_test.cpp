@@ -70,6 +70,25 @@ TEST_F(TpVerb, RefinementFollowsAClueAndLinesAreAnsweredInOrder) {
   EXPECT_EQ(solved["max_residual"].get<double>(), 0);
 }
 
+// A residual of 0 means an answer set, also where there is no position or nothing to choose from.
+TEST_F(TpVerb, NothingIsChosenOrNothingCanHold) {
+  write("none.json", "{}");
+  const auto tp = [&](const std::string& program) {
+    write("p.lp", program);
+    return testing::run_as2(folder_.str(), "tp p.lp --json --refine 2 --beliefs none.json");
+  };
+  const testing::Finished facts = tp("a. b :- a.\n");
+  ASSERT_EQ(facts.exit_code, 0) << facts.err;
+  EXPECT_EQ(nlohmann::json::parse(facts.out)["loss"], 0.0);
+  const testing::Finished contradiction = tp("a.\n:- a.  % never\n");
+  EXPECT_EQ(contradiction.exit_code, 1);
+  EXPECT_NE(contradiction.err.find("p.lp:2:1-6: error: `never` is violated"), std::string::npos)
+      << contradiction.err;
+  const testing::Finished hopeless = tp("{ c(1..2) } = 1.\na.\n:- a.\n");
+  ASSERT_EQ(hopeless.exit_code, 0) << hopeless.err;
+  EXPECT_EQ(nlohmann::json::parse(hopeless.out)["max_residual"], 0.5);
+}
+
 TEST_F(TpVerb, MistakesHaveTheirExitCodes) {
   write("uniform.json", "{}");
   write("bad.json", "{\"cell(9,9,_)\": {\"1\": 1}}");
