@@ -114,6 +114,8 @@ double probability_of(const Circuit& circuit, const Observable& observable,
 
 // The answer of greatest weight. Empty where the value is 0.
 compile::Assignment most_probable(const Circuit& circuit, const Weights& weights);
+// The answers of greatest weight, `most` or as many as weigh anything, heaviest first.
+std::vector<compile::Assignment> most_probable(const Circuit& circuit, const Weights& weights, int most);
 // Independent draws of answer sets, each with probability w(I)/Σw; the same for the same seed everywhere.
 std::vector<compile::Assignment> draw(const Circuit& circuit, const Weights& weights, int count,
                                       std::uint64_t seed);

@@ -78,8 +78,9 @@ void print_table(const json& result) {
 }
 
 int evaluate(const EvalArguments& a) {
+  const std::string name = task::name_of_task(a.task);
   const std::filesystem::path file =
-      a.model.empty() ? infer::default_model(a.task) : std::filesystem::path(a.model);
+      a.model.empty() ? infer::default_model(name) : std::filesystem::path(a.model);
   std::vector<std::string> settings = a.settings;
   task::ListOptions list;
   list.count = a.count;
@@ -96,7 +97,7 @@ int evaluate(const EvalArguments& a) {
   eval::EvaluateOptions options;
   if (!a.quiet)
     options.report = task_options.report = [](const std::string& text) { std::cerr << text << '\n'; };
-  const eval::Trained trained = eval::load_trained(file, a.task, settings, task_options);
+  const eval::Trained trained = eval::load_trained(file, name, settings, task_options);
   const task::Task& task = *trained.task;
   nn::Model& model = *trained.model;
   refuse_flags(a, task, model);
@@ -108,8 +109,10 @@ int evaluate(const EvalArguments& a) {
   const torch::Device device = parse_device(a.device);
   options.part = list.part = a.validation ? task::Part::kValidation : task::Part::kTest;
   const task::Instances instances =
-      a.boards.empty() ? task.instances(options.part, a.count)
-                       : task::source_of(task.config().data.source).read(task, a.boards, list);
+      a.boards.empty()
+          ? task.instances(options.part, a.count)
+          : task.supervised(task::source_of(task.config().data.source).read(task, a.boards, list),
+                            options.part);
   json result = eval::evaluate(model, task, instances, device, options);
   result["task"] = trained.card.task;
   result["preset"] = trained.card.preset;
@@ -126,7 +129,7 @@ int evaluate(const EvalArguments& a) {
 
 Action declare_eval(CLI::App& command) {
   auto a = std::make_shared<EvalArguments>();
-  command.add_option("task", a->task, "sudoku, addition, digits, or the name in a task's TOML file")
+  command.add_option("task", a->task, "sudoku, addition, digits, … or a task's TOML file or the name in it")
       ->required();
   command.add_option("--model", a->model,
                      "weights (.safetensors, with the card beside it); default: the shipped ones");

@@ -83,11 +83,13 @@ class Report {
 
   void record(const json& line) const {
     if (quiet_) return;
-    std::fprintf(stderr, "%sepoch %lld  step %lld  %s  loss %.5f  rate %.2e  %.0f/s  score %.4f%s\n",
-                 terminal_ ? "\r\033[K" : "", line["epoch"].get<long long>(), line["step"].get<long long>(),
-                 clock_time(line["seconds"]).c_str(), line["loss"].get<double>(),
-                 line["learning_rate"].get<double>(), line["examples_per_second"].get<double>(),
-                 line["validation"]["score"].get<double>(), line.contains("best") ? "  best" : "");
+    const std::string scored = line["validation"]["scored"];
+    std::fprintf(
+        stderr, "%sepoch %lld  step %lld  %s  loss %.5f  rate %.2e  %.0f/s  score %.4f%s%s\n",
+        terminal_ ? "\r\033[K" : "", line["epoch"].get<long long>(), line["step"].get<long long>(),
+        clock_time(line["seconds"]).c_str(), line["loss"].get<double>(), line["learning_rate"].get<double>(),
+        line["examples_per_second"].get<double>(), line["validation"]["score"].get<double>(),
+        scored == "labels" ? "" : (" (" + scored + ")").c_str(), line.contains("best") ? "  best" : "");
   }
 
   // `all`: examples kept for validation, of which a time budget may leave room for fewer.

@@ -8,6 +8,7 @@
 #include "as2/decoder.h"
 #include "as2/soft_tp.h"
 #include "as2/verifier.h"
+#include "eval/observed.h"
 #include "infer/tensor/network.h"
 #include "infer/tensor/step_graph.h"
 #include "nn/restarts.h"
@@ -222,17 +223,19 @@ json measure(const task::Task& task, const Answers& answers, const torch::Tensor
   for (std::int64_t n = 0; n < count; ++n) {
     const Assignment& answer = answers.assignments[static_cast<std::size_t>(n)];
     if (answer.empty()) continue;
-    std::int64_t right = 0;
+    std::int64_t right = 0, known = 0;
     for (std::size_t position = 0; position < answer.size(); ++position) {
+      known += truth[n][static_cast<std::int64_t>(position)] >= 0;
       right += truth[n][static_cast<std::int64_t>(position)] == answer[position];
     }
-    cells += static_cast<double>(right) / static_cast<double>(answer.size());
-    boards += right == static_cast<std::int64_t>(answer.size());
+    cells += static_cast<double>(right) / static_cast<double>(std::max<std::int64_t>(1, known));
+    boards += right == known;
     satisfied += compile::violated_groups(compiled, answer).empty();
     if (certify) chosen.push_back(verify::chosen_atoms(compiled, answer));
   }
   const double n = static_cast<double>(std::max<std::int64_t>(1, count));
   json result = {{"cell", cells / n}, {"board", boards / n}, {"csr", satisfied / n}, {"vcsr", nullptr}};
+  if (!(labels >= 0).any().item<bool>()) result["cell"] = result["board"] = nullptr;
   if (!certify) return result;
   double valid = 0;
   if (!chosen.empty()) {
@@ -283,9 +286,14 @@ json evaluate_boards(nn::Model& model, const task::Task& task, const task::Insta
                                          [](const decode::Decoded& one) { return one.unique->found; });
         rows["unique_map"]["unique"] = static_cast<double>(found) / static_cast<double>(results.size());
       }
-      const torch::Tensor read = beliefs.evidence.argmax(-1) == labels;
-      result["clue_accuracy"] =
-          (read & evidence).sum().item<double>() / evidence.sum().clamp_min(1).item<double>();
+      const torch::Tensor read = beliefs.evidence.argmax(-1) == labels, known = evidence & (labels >= 0);
+      if (known.any().item<bool>())
+        result["clue_accuracy"] = (read & known).sum().item<double>() / known.sum().item<double>();
+      if (const json observed = observed_accuracy(
+              task, instances, decoded(task, decode::Method::kMap, beliefs.evidence, {}, evidence));
+          !observed.is_null() && !task.supervision().atoms.empty()) {
+        result["observed_accuracy"] = observed;
+      }
       if (options.pipeline)
         rows["pipeline"] =
             row(completed_by_clingo(program, task.config().program, beliefs.evidence, evidence));
@@ -302,6 +310,7 @@ json evaluate_tuples(nn::Model& model, const task::Task& task, const task::Insta
   Reader reader(model, task, instances, device, options);
   const torch::Tensor evidence = instances.evidence.cpu(), labels = instances.labels.cpu().to(torch::kInt64);
   const Beliefs beliefs = reader.beliefs(true);
+  const bool sum = has_sum(task);
   const auto accuracies = [&](const Answers& answers) {
     double digits = 0, sums = 0;
     const auto truth = labels.accessor<std::int64_t, 2>();
@@ -322,9 +331,14 @@ json evaluate_tuples(nn::Model& model, const task::Task& task, const task::Insta
       }
       sums += rest && !answers.assignments[n].empty();
     }
-    return json{
-        {"digit_accuracy", digits / static_cast<double>(std::max<std::int64_t>(1, pictures))},
-        {"sum_accuracy", sums / static_cast<double>(std::max<std::size_t>(1, answers.assignments.size()))}};
+    json figures = {{"digit_accuracy", digits / static_cast<double>(std::max<std::int64_t>(1, pictures))}};
+    if (sum) {
+      figures["sum_accuracy"] =
+          sums / static_cast<double>(std::max<std::size_t>(1, answers.assignments.size()));
+    } else if (const json observed = observed_accuracy(task, instances, answers); !observed.is_null()) {
+      figures["observed_accuracy"] = observed;
+    }
+    return figures;
   };
   const json map = accuracies(decoded(task, decode::Method::kMap, beliefs.evidence, {}, evidence));
   // Without a reasoner the sum is the program's: that of the most likely digits.
@@ -337,7 +351,8 @@ json evaluate_tuples(nn::Model& model, const task::Task& task, const task::Insta
     digits_labelled |= infer::matches_any(task.config().labelled,
                                           task.program().positions[static_cast<std::size_t>(position)].name);
   }
-  result["supervision"] = digits_labelled ? "digit+sum" : "sum";
+  const char* const observed = sum ? "sum" : "observed";
+  result["supervision"] = digits_labelled ? std::string("digit+") + observed : observed;
   return result;
 }
 

@@ -45,7 +45,8 @@ nlohmann::json measure(const task::Task& task, const Answers& answers, const tor
 nlohmann::json evaluate_boards(nn::Model& model, const task::Task& task, const task::Instances& instances,
                                torch::Device device, const EvaluateOptions& options);
 
-// {digit_accuracy, sum_accuracy, n, supervision, examples, map: {…}}.
+// {digit_accuracy, sum_accuracy, n, supervision, examples, map: {…}}; where nothing is added up,
+// observed_accuracy stands in the place of the sum's: the share of answers that agree with what is observed.
 nlohmann::json evaluate_tuples(nn::Model& model, const task::Task& task, const task::Instances& instances,
                                torch::Device device, const EvaluateOptions& options);
 

@@ -59,6 +59,92 @@ compile::Assignment descend(const Circuit& circuit, const std::vector<char>& is_
   return assignment;
 }
 
+// The k best terms of every item, best first. A term of a sum is a term of one of its children; a term of a
+// product takes one of each.
+class BestTerms {
+ public:
+  BestTerms(const Circuit& circuit, const Weights& weights, int most) : circuit_(circuit), most_(most) {
+    terms_.resize(static_cast<std::size_t>(circuit.inputs() + circuit.nodes()));
+    for (int i = 0; i < circuit.inputs(); ++i) {
+      if (weights[i] > 0) terms_[i].push_back({std::log(weights[i]), {}});
+    }
+    for (const Layer& layer : circuit.layers) {
+      for (int n = layer.begin; n < layer.end; ++n) {
+        const int* first = circuit.children.data() + circuit.begin[n];
+        const int* last = circuit.children.data() + circuit.begin[n + 1];
+        terms_[circuit.inputs() + n] = layer.sum ? joined(first, last) : combined(first, last);
+      }
+    }
+  }
+
+  std::vector<compile::Assignment> answers() const {
+    std::vector<compile::Assignment> found;
+    if (circuit_.root < 0) return found;
+    for (std::size_t rank = 0; rank < terms_[circuit_.root].size(); ++rank) {
+      found.emplace_back(static_cast<std::size_t>(circuit_.positions), -1);
+      std::vector<std::pair<int, int>> stack{{circuit_.root, static_cast<int>(rank)}};
+      while (!stack.empty()) {
+        const auto [item, place] = stack.back();
+        stack.pop_back();
+        if (item < circuit_.positions * circuit_.symbols)
+          found.back()[item / circuit_.symbols] = item % circuit_.symbols;
+        const Parts& parts = terms_[item][place].parts;
+        stack.insert(stack.end(), parts.begin(), parts.end());
+      }
+    }
+    return found;
+  }
+
+ private:
+  using Parts = std::vector<std::pair<int, int>>;  // a child, and which of its terms
+  struct Term {
+    double value;
+    Parts parts;
+  };
+  using Terms = std::vector<Term>;
+
+  void keep_best(Terms& terms) const {
+    const std::size_t count = std::min(terms.size(), static_cast<std::size_t>(most_));
+    std::stable_sort(terms.begin(), terms.end(),
+                     [](const Term& a, const Term& b) { return a.value > b.value; });
+    terms.resize(count, Term{});
+  }
+
+  Terms joined(const int* first, const int* last) const {
+    Terms terms;
+    for (; first != last; ++first) {
+      const Terms& child = terms_[*first];
+      for (std::size_t k = 0; k < child.size(); ++k)
+        terms.push_back({child[k].value, {{*first, static_cast<int>(k)}}});
+    }
+    keep_best(terms);
+    return terms;
+  }
+
+  Terms combined(const int* first, const int* last) const {
+    Terms terms{{0, {}}};
+    for (; first != last; ++first) {
+      Terms next;
+      const Terms& child = terms_[*first];
+      for (std::size_t i = 0; i < terms.size(); ++i) {
+        // A pair with as many better ones cannot be among the best.
+        for (std::size_t j = 0; j < child.size() && (i + 1) * (j + 1) <= static_cast<std::size_t>(most_);
+             ++j) {
+          next.push_back({terms[i].value + child[j].value, terms[i].parts});
+          next.back().parts.emplace_back(*first, static_cast<int>(j));
+        }
+      }
+      if (child.size() > 1) keep_best(next);
+      terms = std::move(next);
+    }
+    return terms;
+  }
+
+  const Circuit& circuit_;
+  int most_;
+  std::vector<Terms> terms_;
+};
+
 std::vector<char> sums_of(const Circuit& circuit) {
   std::vector<char> sums;
   for (const Layer& layer : circuit.layers) sums.insert(sums.end(), layer.end - layer.begin, layer.sum);
@@ -79,6 +165,10 @@ compile::Assignment most_probable(const Circuit& circuit, const Weights& weights
   return descend(circuit, sums_of(circuit), [&](int item, const int* first, const int* last) {
     return std::find_if(first, last, [&](int child) { return values[child] == values[item]; });
   });
+}
+
+std::vector<compile::Assignment> most_probable(const Circuit& circuit, const Weights& weights, int most) {
+  return BestTerms(circuit, weights, most).answers();
 }
 
 std::vector<compile::Assignment> draw(const Circuit& circuit, const Weights& weights, int count,

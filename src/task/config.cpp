@@ -90,6 +90,13 @@ std::string resolved_path(Settings& settings, const std::string& key) {
   return found;
 }
 
+std::string name_of_task(const std::string& task) {
+  if (!is_path(task)) return task;
+  Settings settings;
+  settings.add_file(find_toml(task, data_dir() / "tasks", "task").string());
+  return settings.text("name", fs::path(task).stem().string());
+}
+
 Settings layered_settings(const std::string& task, const std::string& preset,
                           const std::vector<std::string>& overrides) {
   Settings settings;
@@ -111,6 +118,13 @@ TaskConfig read_task(Settings& s, Purpose purpose) {
   c.program.compiled = resolved_path(s, "program.compiled");
   for (const std::string& constant : s.texts("program.constants", {}))
     c.program.constants.push_back(infer::parse_constant(constant, s.location("program.constants")));
+  // A compiled program is of the file and the constants it is named with: others on the command line leave
+  // it.
+  const auto overridden = [&](const char* key) { return s.location(key).file.rfind("--set ", 0) == 0; };
+  if ((overridden("program.file") || overridden("program.constants")) && !overridden("program.compiled")) {
+    c.program.compiled.clear();
+    s.amend("program.compiled", "");
+  }
   c.images.positions = s.texts("images.positions", {});
   c.images.source = s.text("images.source", c.images.source);
   if (c.images.source != "mnist") c.images.source = resolved_path(s, "images.source");
@@ -123,6 +137,8 @@ TaskConfig read_task(Settings& s, Purpose purpose) {
   }
   c.labelled = s.texts("labels.positions", {"*"});
   c.observed = s.texts("labels.observed", {});
+  const std::string place = s.choice("labels.at", "all", {"all", "evidence", "latent"});
+  if (place != "all") c.label_place = place == "evidence" ? LabelPlace::kEvidence : LabelPlace::kLatent;
   c.data = read_data(s, purpose);
   return c;
 }

@@ -35,14 +35,22 @@ struct DataConfig {
   bool symmetries = false;                               // boards: a random symmetry each time one is seen
 };
 
+// Where labels may be used, beside the patterns: at every position, at evidence alone, or elsewhere alone.
+enum class LabelPlace { kEverywhere, kEvidence, kLatent };
+
 struct TaskConfig {
   std::string task, preset;
   infer::ProgramSource program;
   ImagesConfig images;
   std::vector<std::string> labelled;  // positions whose labels training may use
-  std::vector<std::string> observed;  // positions whose labels the constraint terms are given
+  // Positions and derived atoms that constraint terms and likelihoods are given.
+  std::vector<std::string> observed;
+  LabelPlace label_place = LabelPlace::kEverywhere;
   DataConfig data;
 };
+
+// The name of a task that is given by name or as the path of its TOML file.
+std::string name_of_task(const std::string& task);
 
 // Layers task, preset and overrides.
 Settings layered_settings(const std::string& task, const std::string& preset,

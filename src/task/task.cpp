@@ -10,24 +10,6 @@
 namespace as2::task {
 namespace {
 
-// [positions] bool: those that match a pattern of this setting; each pattern must match some.
-torch::Tensor matching(const compile::ConstraintProgram& program, const std::string& setting,
-                       const std::vector<std::string>& patterns) {
-  torch::Tensor mask = torch::zeros({static_cast<std::int64_t>(program.positions.size())}, torch::kBool);
-  for (const std::string& pattern : patterns) {
-    bool found = false;
-    for (std::size_t position = 0; position < program.positions.size(); ++position) {
-      if (!infer::matches(pattern, program.positions[position].name)) continue;
-      mask[static_cast<std::int64_t>(position)] = found = true;
-    }
-    if (found) continue;
-    throw InputError(setting + ": no position of the program matches '" + pattern + "'",
-                     {"positions are named like " + program.positions[0].name +
-                      "; `*` stands for any text, and `as2 check --show positions` lists them"});
-  }
-  return mask;
-}
-
 std::pair<torch::Tensor, torch::Tensor> tensors_of(const datasets::Digits& digits) {
   const auto count = static_cast<std::int64_t>(digits.size());
   torch::Tensor pixels = torch::empty({count, 28, 28}, torch::kUInt8);
@@ -50,8 +32,12 @@ Task::Task(const TaskConfig& config, const TaskOptions& options)
         {"say what is open with a choice rule, for example `{ cell(R,C,V) : V=1..9 } = 1 :- R=1..9, "
          "C=1..9.`"});
   }
-  observed_ = matching(*program_, "labels.observed", config.observed);
-  labelled_ = matching(*program_, "labels.positions", config.labelled);
+  supervision_ = read_supervision(*program_, config.labelled, config.observed, config.label_place);
+  if (!supervision_.atoms.empty() && (config.data.symmetries || config.data.path_share > 0)) {
+    throw InputError("labels.observed names the derived atom " + supervision_.atoms.front().name +
+                         ", whose truth data.symmetries and data.path_share do not carry over",
+                     {"set data.symmetries = false and data.path_share = 0"});
+  }
   if (!config.images.positions.empty()) {
     load_pictures();
   } else if (source_of(config.data.source).names_pictures) {
@@ -112,10 +98,7 @@ Instances Task::instances(Part part, std::int64_t count) const {
 }
 
 Instances Task::supervised(const Instances& instances, Part part) const {
-  Instances whole = instances.completed();
-  whole.observed = whole.known & observed_;
-  if (part != Part::kTest) whole.known = whole.known & labelled_;
-  return whole;
+  return task::supervised(program_, supervision_, instances, /*use_all=*/part == Part::kTest);
 }
 
 Instances Task::listed(Part part) const {

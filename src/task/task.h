@@ -11,6 +11,7 @@
 #include "infer/pictures.h"
 #include "task/config.h"
 #include "task/instances.h"
+#include "task/supervision.h"
 
 namespace as2::task {
 
@@ -47,12 +48,11 @@ class Task {
   // Boards of the list data.path beside generated ones: its last data.path_validation for kValidation, the
   // others for kTrain; none without a list.
   Instances listed(Part part) const;
-  // [positions] bool: labels that constraint terms and likelihoods are given.
-  torch::Tensor observed() const { return observed_; }
+  // The same for examples that were read from elsewhere.
+  Instances supervised(const Instances& instances, Part part) const;
+  const Supervision& supervision() const { return supervision_; }
 
  private:
-  // Says which labels may be used.
-  Instances supervised(const Instances& instances, Part part) const;
   void load_pictures();
   void load_mnist();
 
@@ -62,7 +62,7 @@ class Task {
   infer::PictureMap map_;
   std::vector<std::string> classes_;
   ImagePool parts_[3];
-  torch::Tensor observed_, labelled_;
+  Supervision supervision_;
 };
 
 }  // namespace as2::task

@@ -105,7 +105,7 @@ Instances read_tuples(const Task& task, const std::string& path, const ListOptio
   for (auto index = list.indices.begin(); index != list.indices.end(); index += static_cast<int>(arity))
     pictures.emplace_back(index, index + static_cast<int>(arity));
   Instances instances = of_tuples(task, pictures, options.part);
-  const torch::Tensor observed = task.observed();
+  const torch::Tensor& observed = task.supervision().observed;
   for (std::size_t position = 0; position < program.positions.size(); ++position) {
     if (!observed[static_cast<std::int64_t>(position)].item<bool>()) continue;
     const auto symbols = instances.labels.select(1, static_cast<std::int64_t>(position));

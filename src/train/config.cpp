@@ -54,6 +54,27 @@ TrainConfig read_train(task::Settings& s) {
   return t;
 }
 
+// Only what the chosen way has a use for is asked for.
+QueryConfig read_query(task::Settings& s, bool weighs) {
+  QueryConfig query;
+  if (!weighs) {
+    for (const char* setting : {"approx", "k", "share"})
+      s.without_effect(std::string("losses.query.") + setting, "losses.query.weight is 0");
+    return query;
+  }
+  query.approx = s.choice("losses.query.approx", query.approx, {"exact", "top-k", "same"});
+  const std::string why = "losses.query.approx is \"" + query.approx + "\"";
+  if (query.approx == "top-k")
+    query.k = s.integer("losses.query.k", query.k, 1, 100000);
+  else
+    s.without_effect("losses.query.k", why);
+  if (query.approx == "same")
+    query.share = s.number("losses.query.share", query.share, 0, 1);
+  else
+    s.without_effect("losses.query.share", why);
+  return query;
+}
+
 }  // namespace
 
 Config read_config(task::Settings& s) {
@@ -61,6 +82,7 @@ Config read_config(task::Settings& s) {
   c.seed = static_cast<std::uint64_t>(s.integer("seed", 0, 0, std::numeric_limits<std::int64_t>::max()));
   for (const LossTerm& term : loss_terms()) c.losses.terms[term.name] = read_term(s, term.name);
   c.losses.sum_reduction = s.choice("losses.constraint.reduction", "mean", {"mean", "sum"}) == "sum";
+  c.losses.query = read_query(s, c.losses.weight("query") > 0);
   c.losses.every_pass = s.boolean("losses.every_pass", c.losses.every_pass);
   c.train = read_train(s);
   c.perception_from = task::resolved_path(s, "perception_from");

@@ -48,6 +48,10 @@ torch::Tensor satisfaction_value(LossInput& in, const torch::Tensor&, const torc
   return -in.soft_tp->log_satisfaction(in.constrained()).mean();
 }
 
+torch::Tensor query_value(LossInput& in, const torch::Tensor&, const torch::Tensor&) {
+  return -in.query->log_likelihood(in.batch, in.prediction.evidence).mean();
+}
+
 }  // namespace
 
 const torch::Tensor& LossInput::passes() {
@@ -70,11 +74,10 @@ torch::Tensor LossInput::labelled_classes() const {
 }
 
 const std::vector<LossTerm>& loss_terms() {
-  static const std::vector<LossTerm> table = {{"perception", picture_labels, perception_value},
-                                              {"evidence", evidence_labels, reasoner_value},
-                                              {"latent", latent_labels, reasoner_value},
-                                              {"constraint", nullptr, constraint_value},
-                                              {"satisfaction", nullptr, satisfaction_value}};
+  static const std::vector<LossTerm> table = {
+      {"perception", picture_labels, perception_value}, {"evidence", evidence_labels, reasoner_value},
+      {"latent", latent_labels, reasoner_value},        {"constraint", nullptr, constraint_value},
+      {"satisfaction", nullptr, satisfaction_value},    {"query", nullptr, query_value}};
   return table;
 }
 

@@ -6,7 +6,9 @@
 //   latent        CE of the reasoner's logits elsewhere        (L_blank; addition: L_sum)
 //   constraint    the T_P fixed-point loss of the beliefs      (L_ic)
 //   satisfaction  −log P(the linear constraints hold)          (sum-only supervision)
-// The last two see the beliefs with the labels of `observed` positions filled in: the sum of an addition.
+//   query         −log P(what is observed)                     (train/query_loss.h)
+// `constraint` and `satisfaction` see the beliefs with the labels of observed positions filled in: the sum of
+// an addition.
 #pragma once
 
 #include <map>
@@ -15,6 +17,7 @@
 
 #include "as2/soft_tp.h"
 #include "infer/tensor/network.h"
+#include "train/query_loss.h"
 #include "train/schedule.h"
 
 namespace as2::train {
@@ -23,6 +26,7 @@ struct LossConfig {
   std::map<std::string, TermSchedule> terms;  // every name of loss_terms()
   bool sum_reduction = false;  // constraint: the paper's literal sum; else the mean over residual terms
   bool every_pass = true;      // cross-entropy on every pass of the reasoner, or on its last
+  QueryConfig query;
 
   double weight(const std::string& term) const { return terms.at(term).weight; }
 };
@@ -30,10 +34,12 @@ struct LossConfig {
 // What a term is computed from. Tensors that several terms read are made once, when first asked for.
 class LossInput {
  public:
-  LossInput(const LossConfig& config, const tp::SoftTp* operator_of_program, const torch::Tensor& class_of,
-            const torch::Tensor& mask, const infer::Batch& read, const infer::Prediction& made)
+  LossInput(const LossConfig& config, const tp::SoftTp* operator_of_program,
+            const QueryLoss* query_of_program, const torch::Tensor& class_of, const torch::Tensor& mask,
+            const infer::Batch& read, const infer::Prediction& made)
       : losses(config),
         soft_tp(operator_of_program),
+        query(query_of_program),
         batch(read),
         prediction(made),
         class_of_(class_of),
@@ -48,6 +54,7 @@ class LossInput {
 
   const LossConfig& losses;
   const tp::SoftTp* soft_tp;
+  const QueryLoss* query;
   const infer::Batch& batch;
   const infer::Prediction& prediction;
 

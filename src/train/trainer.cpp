@@ -8,6 +8,7 @@
 #include "files.h"
 #include "random.h"
 #include "torch_compat.h"
+#include "train/requirements.h"
 
 namespace as2::train {
 namespace {
@@ -44,7 +45,8 @@ Trainer::Trainer(const Config& config, const nn::ModelOptions& model, const Task
       workers_(workers),
       hooks_(std::move(hooks)),
       soft_tp_(task.program()),
-      graph_(device, config.train.graph && !workers.connected()) {
+      // The k best answers are looked for on the host.
+      graph_(device, config.train.graph && !workers.connected() && config.losses.query.approx != "top-k") {
   torch::manual_seed(config_.seed);
   model_ = std::make_shared<nn::Model>(model, task.program());
   // The others get their weights from rank 0, in run().
@@ -68,12 +70,15 @@ Trainer::Trainer(const Config& config, const nn::ModelOptions& model, const Task
   network_ = std::make_unique<Network>(*model_, task.pictures(), mask_);
   optimizer_ = std::make_unique<Optimizer>(parameter_groups(*model_, config_.train.perception_rate),
                                            config_.train.optimizer);
-  if (config_.losses.weight("perception") > 0 &&
-      (model_->perception.is_empty() || task.pictures().positions.empty())) {
-    throw InputError("losses.perception has a weight, but there is no perception or no position has pictures",
-                     {"set images.positions and model.perception.preset, or losses.perception.weight = 0"});
+  Instances examples = task.instances(Part::kTrain, config_.data.train),
+            validation = task.instances(Part::kValidation, config_.data.validation);
+  check_losses(config_, task, *model_, examples, validation);
+  if (config_.losses.weight("query") > 0) {
+    query_ =
+        std::make_unique<QueryLoss>(task.program(), task.supervision().atoms, config_.losses.query, device_);
   }
-  objective_ = std::make_unique<Objective>(config_.losses, &soft_tp_, task.pictures(), mask_);
+  all_known_ = (validation.known | validation.observed).all().item<bool>();
+  objective_ = std::make_unique<Objective>(config_.losses, &soft_tp_, query_.get(), task.pictures(), mask_);
 
   if (config_.train.batch % workers_.world() != 0) {
     throw InputError("train.batch = " + std::to_string(config_.train.batch) + " cannot be shared evenly by " +
@@ -93,8 +98,7 @@ Trainer::Trainer(const Config& config, const nn::ModelOptions& model, const Task
   const bool perception_learns = config_.losses.weight("perception") > 0 && config_.train.freeze_epochs >= 0;
   if (!model_->perception.is_empty()) options.picture_rows = perception_learns ? options.batch : perceived;
   batches_ = std::make_unique<Batches>(
-      task.instances(Part::kTrain, config_.data.train), task.pool(Part::kTrain), task.pictures(), options,
-      device_,
+      std::move(examples), task.pool(Part::kTrain), task.pictures(), options, device_,
       task::ListedInstances{task.listed(Part::kTrain), config_.data.path_share, config_.data.path_hints});
   if (options.batch > batches_->size()) {
     throw InputError("train.batch = " + std::to_string(options.batch) + ", but an epoch has only " +
@@ -111,8 +115,8 @@ Trainer::Trainer(const Config& config, const nn::ModelOptions& model, const Task
   // Small batches: the clock is looked at between them.
   if (config_.train.time_budget > 0) options.batch = std::min(options.batch, kLeastValidation);
   options.picture_rows = options.batch;
-  validation_ = std::make_unique<Batches>(task.instances(Part::kValidation, config_.data.validation),
-                                          task.pool(Part::kValidation), task.pictures(), options, device_);
+  validation_ = std::make_unique<Batches>(std::move(validation), task.pool(Part::kValidation),
+                                          task.pictures(), options, device_);
   if (config_.data.path_validation > 0) {
     options.picture_rows = 0;
     options.batch = std::min(options.batch, config_.data.path_validation);

@@ -115,6 +115,12 @@ class Trainer {
   void save_model(const nlohmann::json& validation);
   void calibrate();
   bool validates(const std::string& part) const;
+  // What the score is made of: "labels" (of every position), "known labels" (of those that may be known),
+  // "agreement" (the program has an answer with what was read and what may be known), or "likelihood" (the
+  // mean probability of what is observed).
+  const char* scored() const;
+  // [rows] bool: the program has an answer with what was read at evidence and what may be known elsewhere.
+  torch::Tensor agrees(const Batch& batch, const torch::Tensor& answer) const;
   nlohmann::json scores(Batches& batches, bool perceived);
   // Examples of a validation: all, or as many as the time budget has room for. The first validation of a run
   // finds out how many; the others look at the same ones, so that their scores compare. A list is validated
@@ -134,6 +140,7 @@ class Trainer {
   std::unique_ptr<Network> network_;
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<GradientAverager> averager_;
+  std::unique_ptr<QueryLoss> query_;  // null: the loss has no weight
   std::unique_ptr<Objective> objective_;
   std::unique_ptr<Batches> batches_, validation_, listed_validation_;
   StepGraph graph_;
@@ -145,7 +152,8 @@ class Trainer {
   torch::Tensor totals_;
 
   std::int64_t epoch_ = 0, index_ = 0, step_ = 0, examples_ = 0;
-  int frozen_ = -1;  // what set_epoch() last decided
+  bool all_known_ = true;  // every label of validation may be used
+  int frozen_ = -1;        // what set_epoch() last decided
   double seconds_ = 0, best_ = -1;
   double reserve_ = 0;          // seconds of the time budget kept for the last validation
   std::int64_t validated_ = 0;  // examples of a validation; 0: not yet known

@@ -239,7 +239,7 @@ void Trainer::draw(const std::vector<json>& records) const {
     for (const char* part : {"given", "perceived", "list"}) {
       const json validation = record.value("validation", json());
       const json figures = validation.is_object() ? validation.value(part, json()) : json();
-      for (const char* measure : {"exact", "cell"}) {
+      for (const char* measure : {"exact", "likelihood", "cell"}) {
         const double value = number_in(figures, measure);
         if (std::isnan(value)) continue;
         const std::string name = std::string(part) + " " + measure;

@@ -1,6 +1,12 @@
 // Held-out scores of the averaged weights, and the temperature that makes perception's confidences honest.
+//
+// What picks the checkpoint is what may be known: the likelihood of what is observed where the loss is
+// `query`, else agreement with the labels that may be used, never what is hidden.
+#include <ATen/Parallel.h>
+
 #include <chrono>
 
+#include "as2/decoder.h"
 #include "train/trainer.h"
 
 namespace as2::train {
@@ -23,18 +29,53 @@ json Trainer::validate() {
   json result;
   double score = 0;
   int parts = 0;
+  const char* measure = query_ ? "likelihood" : "exact";
   for (const char* part : {"given", "perceived", "list"}) {
     if (!validates(part)) continue;
     const bool listed = part == std::string("list");
     result[part] = scores(listed ? *listed_validation_ : *validation_, part == std::string("perceived"));
-    score += result[part]["exact"].get<double>();
+    score += result[part][measure].get<double>();
     ++parts;
   }
   result["score"] = config_.train.score == "mean" ? score / std::max(1, parts)
-                                                  : result[config_.train.score]["exact"].get<double>();
+                                                  : result[config_.train.score][measure].get<double>();
+  result["scored"] = scored();
   set_training();
   optimizer_->swap_average();
   return result;
+}
+
+const char* Trainer::scored() const {
+  if (query_) return "likelihood";
+  if (all_known_) return "labels";
+  return model_->reasoner || soft_tp_.residual_terms() == 0 ? "known labels" : "agreement";
+}
+
+torch::Tensor Trainer::agrees(const Batch& batch, const torch::Tensor& answer) const {
+  const torch::Tensor decided = torch::where(batch.evidence, answer, batch.labels);
+  const torch::Tensor fixed = batch.evidence | batch.known | batch.observed;
+  torch::Tensor agrees =
+      (soft_tp_.max_residual(infer::label_beliefs(decided, torch::ones_like(fixed), mask_)) < 0.5).cpu();
+  const torch::Tensor open = (~fixed.all(1)).nonzero().squeeze(1).cpu();
+  if (open.size(0) == 0) return agrees.to(device_);
+  // Something is neither read nor known: the program may have an answer all the same.
+  const torch::Tensor symbols = decided.cpu().to(torch::kInt32).contiguous(),
+                      where = fixed.cpu().contiguous();
+  const decode::Decoder decoder(task_.shared_program());
+  const std::int64_t positions = symbols.size(1);
+  std::vector<decode::Query> queries(static_cast<std::size_t>(open.size(0)));
+  for (std::size_t q = 0; q < queries.size(); ++q) {
+    const std::int64_t row = open[static_cast<std::int64_t>(q)].item<std::int64_t>();
+    queries[q].beliefs.assign(static_cast<std::size_t>(positions * mask_.size(1)), 1.0);
+    for (std::int64_t i = 0; i < positions; ++i) {
+      if (!where.data_ptr<bool>()[row * positions + i]) continue;
+      queries[q].pins.push_back({static_cast<int>(i), symbols.data_ptr<std::int32_t>()[row * positions + i]});
+    }
+  }
+  const std::vector<decode::Decoded> decoded = decoder.decode_batch(queries, {}, at::get_num_threads());
+  for (std::size_t q = 0; q < queries.size(); ++q)
+    agrees[open[static_cast<std::int64_t>(q)].item<std::int64_t>()] = !decoded[q].models.empty();
+  return agrees.to(device_);
 }
 
 std::int64_t Trainer::validation_size(double seconds_each) {
@@ -47,13 +88,14 @@ std::int64_t Trainer::validation_size(double seconds_each) {
   return std::min(all, std::max(kLeastValidation, static_cast<std::int64_t>(std::min(fits, 1e9))));
 }
 
-// Shares of right positions and of wholly right examples. Without a reasoner only pictures are read; then an
-// example is right if its pictures are and the program agrees with the labels at the other positions.
+// Shares of right positions and of examples in which all that may be known is right. Without a reasoner only
+// pictures are read; then the program must agree as well, unless the likelihood says how much it does.
 json Trainer::scores(Batches& batches, bool perceived) {
   ForwardOptions forward;
   forward.perceived_rows = perceived ? batches.rows() : 0;
   torch::Tensor right = torch::zeros({}, mask_.options().dtype(torch::kFloat64));
-  torch::Tensor cells = torch::zeros_like(right), whole = torch::zeros_like(right);
+  torch::Tensor cells = torch::zeros_like(right), whole = torch::zeros_like(right),
+                judged = torch::zeros_like(right), likelihood = torch::zeros_like(right);
   const bool timed = &batches == validation_.get();
   std::int64_t seen = 0, wanted = timed && validated_ > 0 ? validated_ : batches.size();
   const auto begin = std::chrono::steady_clock::now();
@@ -62,20 +104,22 @@ json Trainer::scores(Batches& batches, bool perceived) {
     const std::int64_t rows = std::min(batches.rows(), wanted - seen);
     const Prediction prediction = network_->forward(batch, forward);
     const torch::Tensor answer = prediction.logits.back().argmax(-1);
-    torch::Tensor read = batch.known;
-    if (!model_->reasoner) read = read & batch.evidence;
+    const torch::Tensor usable = batch.known | batch.observed;
+    const torch::Tensor read = model_->reasoner ? usable : usable & batch.evidence;
     const torch::Tensor same = (answer == batch.labels) & read;
-    torch::Tensor exact = (same == read).all(1);
-    if (!model_->reasoner && soft_tp_.residual_terms() > 0) {
-      const torch::Tensor decided = torch::where(batch.evidence, answer, batch.labels);
-      const torch::Tensor all = torch::ones_like(batch.known);
-      const torch::Tensor agrees = soft_tp_.max_residual(infer::label_beliefs(decided, all, mask_)) < 0.5;
-      const torch::Tensor checkable = (batch.known | batch.evidence).all(1);
-      exact = exact & (agrees | ~checkable);
+    torch::Tensor exact = (same == read).all(1), judgeable = read.any(1);
+    if (!model_->reasoner && !query_ && soft_tp_.residual_terms() > 0) {
+      exact = exact & agrees(batch, answer);
+      judgeable = usable.any(1);
+    }
+    if (query_) {
+      const torch::Tensor p = query_->exact_log_likelihood(batch, prediction.evidence).exp();
+      likelihood += p.narrow(0, 0, rows).sum();
     }
     right += same.narrow(0, 0, rows).sum();
     cells += read.narrow(0, 0, rows).sum();
-    whole += exact.narrow(0, 0, rows).sum();
+    whole += (exact & judgeable).narrow(0, 0, rows).sum();
+    judged += judgeable.narrow(0, 0, rows).sum();
     seen += rows;
     if (timed && validated_ == 0) {
       whole.item<double>();  // waits for the device, so that the clock is right
@@ -85,9 +129,11 @@ json Trainer::scores(Batches& batches, bool perceived) {
     if (hooks_.on_validation) hooks_.on_validation(seen, wanted);
   }
   if (timed) validated_ = seen;
-  const double known = cells.item<double>();
-  json result = {{"exact", whole.item<double>() / static_cast<double>(std::max<std::int64_t>(1, seen))},
-                 {"examples", seen}};
+  json result = {{"examples", seen}};
+  const double examples = judged.item<double>(), known = cells.item<double>();
+  if (examples > 0 || !query_) result["exact"] = whole.item<double>() / std::max(1.0, examples);
+  if (query_)
+    result["likelihood"] = likelihood.item<double>() / static_cast<double>(std::max<std::int64_t>(1, seen));
   if (known > 0) result["cell"] = right.item<double>() / known;
   return result;
 }
@@ -105,7 +151,8 @@ void Trainer::calibrate() {
         model_->perception->forward(batch.pixels.view({rows * slots, 28, 28})).logits.index_select(0, seen));
     labels.push_back(batch.classes_at_slots(batch.labels, class_of).flatten().index_select(0, seen));
   }
-  model_->perception->calibrate(torch::cat(logits), torch::cat(labels));
+  const torch::Tensor all = torch::cat(labels);
+  if (all.size(0) > 0) model_->perception->calibrate(torch::cat(logits), all);
 }
 
 }  // namespace as2::train

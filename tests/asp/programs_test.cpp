@@ -153,7 +153,9 @@ INSTANTIATE_TEST_SUITE_P(Shipped, Programs,
                                          Shipped{"killer_sudoku", "", 1}, Shipped{"graph_colouring", "", 6},
                                          Shipped{"n_queens", "", 92}, Shipped{"magic_square", "", 8},
                                          Shipped{"reachability", "", 30}, Shipped{"scheduling", "", 26},
-                                         Shipped{"birds_fly", "", 288}),
+                                         Shipped{"birds_fly", "", 288}, Shipped{"greater", "", 100},
+                                         Shipped{"greater_sum", "", 100}, Shipped{"greater_nogoods", "", 100},
+                                         Shipped{"parity", "", 100}, Shipped{"grid_path", "", 512}),
                          [](const auto& test) {
                            std::string name = std::string(test.param.program) + "_" + test.param.constant;
                            std::replace(name.begin(), name.end(), '=', '_');
@@ -176,6 +178,11 @@ const std::vector<CompiledFile>& compiled_files() {
       {"addition-n4.as2c", "addition.lp", {{"n", "4"}}},
       {"addition-n8.as2c", "addition.lp", {{"n", "8"}}},
       {"digit.as2c", "digit.lp", {}},
+      {"greater.as2c", "greater.lp", {}},
+      {"greater_sum.as2c", "greater_sum.lp", {}},
+      {"greater_nogoods.as2c", "greater_nogoods.lp", {}},
+      {"parity.as2c", "parity.lp", {}},
+      {"grid_path.as2c", "grid_path.lp", {}},
       {"multi_digit_addition.as2c", "multi_digit_addition.lp", {}},
       {"latin_square.as2c", "latin_square.lp", {}},
       {"futoshiki.as2c", "futoshiki.lp", {}},

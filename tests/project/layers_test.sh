@@ -30,7 +30,7 @@ below() {
     native) echo compile decode formats infer tp ;;
     nn) echo compile formats tp infer ;;
     infer/tensor) echo compile decode tp nn infer ;;
-    task) echo compile decode formats datasets sudoku infer nn infer/tensor ;;
+    task) echo compile decode prob formats datasets sudoku infer nn infer/tensor ;;
     train) echo asp compile tp decode prob prob_tensor formats datasets sudoku infer nn infer/tensor task ;;
     eval) echo asp compile tp decode prob prob_tensor verify formats datasets sudoku vision infer nn infer/tensor task ;;
     bench) echo asp compile tp decode prob prob_tensor verify formats datasets sudoku vision infer boards native nn infer/tensor task train eval ;;

@@ -87,6 +87,7 @@ class OneProgram : public ::testing::Test {
     Settings settings = layered_settings(folder_ / "task.toml", folder_ / (preset + ".toml"), overrides);
     Config config = read_config(settings);
     const Task task(config, {});
+    if (task.program().groups.empty()) config.losses.terms["constraint"].weight = 0;  // it would be refused
     const nn::ModelOptions model = read_model(settings, 0);
     settings.refuse_unused();
     config.resolved = settings.resolved();

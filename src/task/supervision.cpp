@@ -1,0 +1,163 @@
+#include "task/supervision.h"
+
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <set>
+
+#include "as2/decoder.h"
+#include "as2/error.h"
+#include "infer/pictures.h"
+#include "prob/observation.h"
+
+namespace as2::task {
+namespace {
+
+using compile::ConstraintProgram;
+using Kind = prob::Observable::Kind;
+
+// Marks the positions that match; false: there is none.
+bool mark_positions(const ConstraintProgram& program, const std::string& pattern, torch::Tensor& mask) {
+  bool found = false;
+  for (std::size_t position = 0; position < program.positions.size(); ++position) {
+    if (!infer::matches(pattern, program.positions[position].name)) continue;
+    mask[static_cast<std::int64_t>(position)] = found = true;
+  }
+  return found;
+}
+
+// Derived atoms whose text matches a pattern with `*`.
+std::vector<ObservedAtom> derived_by_text(const ConstraintProgram& program, const std::string& pattern) {
+  std::set<std::string> names, chosen;
+  for (const compile::Node& node : program.nodes) names.insert(node.atom);
+  for (const compile::ShownAtom& shown : program.shown) names.insert(shown.atom);
+  names.erase("");
+  for (const compile::Position& position : program.positions)
+    chosen.insert(position.atoms.begin(), position.atoms.end());
+  std::vector<ObservedAtom> atoms;
+  for (const std::string& name : names) {
+    if (chosen.count(name) == 0 && infer::matches(pattern, name))
+      atoms.push_back({name, prob::parse_observation(program, name).at(0)});
+  }
+  return atoms;
+}
+
+std::vector<ObservedAtom> atoms_named(const ConstraintProgram& program, const std::string& pattern) {
+  if (pattern.find('*') != std::string::npos) return derived_by_text(program, pattern);
+  std::vector<ObservedAtom> atoms;
+  for (auto& [name, about] : prob::matching_atoms(program, pattern)) atoms.push_back({name, about});
+  return atoms;
+}
+
+// An atom of the program that the pattern names, to say so in a message; empty: none.
+std::string named_atom(const ConstraintProgram& program, const std::string& pattern) {
+  try {
+    const std::vector<ObservedAtom> atoms = atoms_named(program, pattern);
+    return atoms.empty() ? "" : atoms.front().name;
+  } catch (const InputError&) {
+    return "";  // no atom by its form
+  }
+}
+
+std::string position_hint(const ConstraintProgram& program) {
+  return "positions are named like " + program.positions.at(0).name +
+         "; `*` stands for any text, and `as2 check --show positions` lists them";
+}
+
+torch::Tensor labelled_positions(const ConstraintProgram& program, const std::vector<std::string>& patterns) {
+  torch::Tensor mask = torch::zeros({static_cast<std::int64_t>(program.positions.size())}, torch::kBool);
+  for (const std::string& pattern : patterns) {
+    if (mark_positions(program, pattern, mask)) continue;
+    const std::string atom = named_atom(program, pattern);
+    if (atom.empty())
+      throw InputError("labels.positions: no position of the program matches '" + pattern + "'",
+                       {position_hint(program)});
+    throw InputError("labels.positions: '" + pattern + "' names the atom " + atom + ", not a position",
+                     {"atoms are named in labels.observed, for losses.query", position_hint(program)});
+  }
+  return mask;
+}
+
+// Labels of an example, completed where the program leaves one way to; empty: it does not.
+compile::Assignment whole_answer(const decode::Decoder& decoder, std::size_t beliefs_size,
+                                 const std::int16_t* labels, std::size_t positions) {
+  compile::Assignment answer(labels, labels + positions);
+  if (std::find(answer.begin(), answer.end(), -1) == answer.end()) return answer;
+  decode::Query query{decode::Beliefs(beliefs_size, 1.0)};
+  for (std::size_t i = 0; i < positions; ++i) {
+    if (answer[i] >= 0) query.pins.push_back({static_cast<int>(i), answer[i]});
+  }
+  decode::DecodeOptions options;
+  options.models = 2;
+  const decode::Decoded decoded = decoder.decode(query, options);
+  return decoded.models.size() == 1 ? decoded.models[0].assignment : compile::Assignment();
+}
+
+torch::Tensor atoms_of_labels(const std::shared_ptr<const ConstraintProgram>& program,
+                              const std::vector<ObservedAtom>& atoms, const torch::Tensor& given) {
+  const torch::Tensor labels = given.contiguous();
+  const std::int64_t count = labels.size(0);
+  const auto positions = static_cast<std::size_t>(labels.size(1));
+  torch::Tensor truth = torch::full({count, static_cast<std::int64_t>(atoms.size())}, -1, torch::kInt8);
+  auto to = truth.accessor<std::int8_t, 2>();
+  const decode::Decoder decoder(program);
+  at::parallel_for(0, count, 64, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t n = begin; n < end; ++n) {
+      const compile::Assignment answer =
+          whole_answer(decoder, positions * static_cast<std::size_t>(program->max_symbols()),
+                       labels.data_ptr<std::int16_t>() + n * labels.size(1), positions);
+      if (answer.empty()) continue;
+      const std::vector<char> nodes = compile::evaluate_nodes(*program, answer);
+      for (std::size_t a = 0; a < atoms.size(); ++a)
+        to[n][static_cast<std::int64_t>(a)] = prob::holds({atoms[a].about}, answer, nodes) ? 1 : 0;
+    }
+  });
+  return truth;
+}
+
+}  // namespace
+
+Supervision read_supervision(const ConstraintProgram& program, const std::vector<std::string>& labelled,
+                             const std::vector<std::string>& observed, LabelPlace place) {
+  Supervision supervision;
+  supervision.place = place;
+  supervision.labelled = labelled_positions(program, labelled);
+  supervision.observed = torch::zeros_like(supervision.labelled);
+  std::set<std::string> seen;
+  for (const std::string& pattern : observed) {
+    bool found = mark_positions(program, pattern, supervision.observed), constant = false;
+    if (found && pattern.find('*') == std::string::npos) continue;  // a position's own name
+    for (ObservedAtom& atom : atoms_named(program, pattern)) {
+      if (atom.about.kind == Kind::kNever || atom.about.kind == Kind::kAlways) {
+        constant = true;
+        continue;
+      }
+      found = true;
+      if (seen.insert(atom.name).second) supervision.atoms.push_back(std::move(atom));
+    }
+    if (found) continue;
+    if (constant)
+      throw InputError("labels.observed: what '" + pattern + "' names holds always or never",
+                       {"to observe it says nothing about any picture"});
+    throw InputError(
+        "labels.observed: the program has no position and no atom that matches '" + pattern + "'",
+        {"name a derived atom, total(7), or a whole family of them, total(_)", position_hint(program)});
+  }
+  return supervision;
+}
+
+Instances supervised(const std::shared_ptr<const ConstraintProgram>& program, const Supervision& supervision,
+                     const Instances& instances, bool use_all) {
+  Instances whole = instances.completed();
+  torch::Tensor may = torch::ones_like(whole.evidence);
+  if (supervision.place == LabelPlace::kEvidence) may = whole.evidence;
+  if (supervision.place == LabelPlace::kLatent) may = ~whole.evidence;
+  if (!instances.observed.defined()) {
+    whole.observed = whole.known & supervision.observed & may;
+    if (!supervision.atoms.empty()) whole.atoms = atoms_of_labels(program, supervision.atoms, whole.labels);
+  }
+  if (!use_all) whole.known = whole.known & supervision.labelled & may;
+  return whole;
+}
+
+}  // namespace as2::task

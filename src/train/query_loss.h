@@ -1,0 +1,60 @@
+// The loss `query`: −log P(observed), exact or cut short as others do.
+//
+//   P(observed) = Σ_{I ⊨ observed} w(I) / Σ_I w(I),   w(I) = ∏ p(position, its symbol in I)
+//
+// p is what perception reads where an example has evidence; every other position weighs 1. The circuit of the
+// program is compiled once (as2/circuit_operator.h); observations enter as indicators.
+//
+//   exact   the sum over all answer sets
+//   top-k   the numerator's k greatest terms (what Scallop does with proofs)
+//   same    the numerator without symbols that fall under a share of a picture's mass (what SLASH calls SAME)
+// Both cut the numerator alone, so they are lower bounds of P(observed).
+#pragma once
+
+#include <torch/torch.h>
+
+#include <string>
+
+#include "as2/circuit_operator.h"
+#include "infer/tensor/batch.h"
+#include "task/supervision.h"
+
+namespace as2::train {
+
+struct QueryConfig {
+  std::string approx = "exact";  // or top-k, same
+  std::int64_t k = 10;           // top-k: answer sets
+  double share = 0.01;           // same: of a picture's mass, what its least likely symbols may make up
+};
+
+class QueryLoss {
+ public:
+  // Compiles the circuit; CircuitTooLarge where it does not fit.
+  QueryLoss(const compile::ConstraintProgram& program, const std::vector<task::ObservedAtom>& atoms,
+            const QueryConfig& config, torch::Device device);
+
+  // [batch]: log P(observed), as the configuration says. `beliefs` [batch, positions, symbols] at evidence.
+  torch::Tensor log_likelihood(const infer::Batch& batch, const torch::Tensor& beliefs) const;
+  // The same, exact whatever the configuration says.
+  torch::Tensor exact_log_likelihood(const infer::Batch& batch, const torch::Tensor& beliefs) const;
+
+  const prob::Circuit& circuit() const { return circuit_.circuit(); }
+
+ private:
+  // What a batch observes, as inputs of the circuit.
+  struct Inputs {
+    torch::Tensor beliefs;     // [batch, positions, symbols], 1 where there is no evidence
+    torch::Tensor allowed;     // the same shape, 0 or 1
+    torch::Tensor indicators;  // [batch, observed nodes, 2]
+  };
+  Inputs inputs_of(const infer::Batch& batch, const torch::Tensor& beliefs) const;
+  torch::Tensor best_answers(const Inputs& inputs) const;
+  torch::Tensor without_the_unlikely(const infer::Batch& batch, const Inputs& inputs) const;
+
+  QueryConfig config_;
+  prob_tensor::CircuitOperator circuit_;
+  // [atoms, inputs of the circuit] float32: 1 where an atom that holds, or does not, forbids the input.
+  torch::Tensor forbidden_if_true_, forbidden_if_false_;
+};
+
+}  // namespace as2::train

@@ -1,0 +1,99 @@
+#include "train/requirements.h"
+
+#include <algorithm>
+
+#include "as2/error.h"
+
+namespace as2::train {
+namespace {
+
+using compile::Group;
+
+bool some(const torch::Tensor& flags) {
+  return flags.any().item<bool>();
+}
+
+// [instances] bool: something about the example may be known.
+torch::Tensor says_something(const task::Instances& examples, bool with_labels) {
+  torch::Tensor said = (with_labels ? examples.known | examples.observed : examples.observed).any(1);
+  return examples.atoms.defined() ? said | (examples.atoms >= 0).any(1) : said;
+}
+
+}  // namespace
+
+void check_losses(const Config& config, const task::Task& task, const nn::Model& model,
+                  const task::Instances& examples, const task::Instances& validation) {
+  const auto weighs = [&](const char* term) { return config.losses.weight(term) > 0; };
+  const std::vector<Group>& groups = task.program().groups;
+  const std::vector<task::ObservedAtom>& atoms = task.supervision().atoms;
+  const bool reads = !model.perception.is_empty() && !task.pictures().positions.empty();
+  torch::Tensor pictured = torch::zeros({examples.labels.size(1)}, torch::kBool);
+  for (const int position : task.pictures().positions) pictured[position] = true;
+  const torch::Tensor with_picture = examples.evidence & pictured;
+
+  for (const char* term : {"perception", "query"}) {
+    if (!weighs(term) || reads) continue;
+    throw InputError(
+        std::string("losses.") + term +
+            " has a weight, but there is no perception or no position has pictures",
+        {std::string("set images.positions and model.perception.preset, or losses.") + term + ".weight = 0"});
+  }
+  const std::pair<const char*, torch::Tensor> labelled[] = {
+      {"perception", with_picture}, {"evidence", examples.evidence}, {"latent", ~examples.evidence}};
+  for (const auto& [term, where] : labelled) {
+    const torch::Tensor labels = where & (examples.labels >= 0);
+    if (!weighs(term) || !some(labels) || some(labels & examples.known)) continue;
+    throw InputError(
+        std::string("losses.") + term + " has a weight, but labels.positions and labels.at leave it no label",
+        {std::string("set losses.") + term + ".weight = 0, or name its positions"});
+  }
+  if (weighs("satisfaction") && std::none_of(groups.begin(), groups.end(), [](const Group& group) {
+        return std::holds_alternative<compile::Linears>(group.content);
+      })) {
+    throw InputError("losses.satisfaction covers no family: the program bounds no sum and no count",
+                     {"losses.query is the likelihood of anything that labels.observed names"});
+  }
+  if (weighs("constraint") && groups.empty())
+    throw InputError("losses.constraint covers no family: the program has no constraint",
+                     {"set losses.constraint.weight = 0"});
+  torch::Tensor open = ~examples.observed;
+  if (!model.reasoner) open = open & with_picture;
+  for (const char* term : {"constraint", "satisfaction"}) {
+    if (!weighs(term) || some(open)) continue;
+    throw InputError(
+        std::string("losses.") + term +
+            " would be given the label of every position it reads: "
+            "labels.observed leaves it nothing to learn from",
+        {"name in labels.observed what is known without the pictures, such as the sum of an addition"});
+  }
+  if (!atoms.empty() && !weighs("query")) {
+    throw InputError("labels.observed names the derived atom " + atoms.front().name +
+                         ", which only losses.query can be given",
+                     {"set losses.query.weight above 0"});
+  }
+  if (model.reasoner && reads && config.train.perceived_share < 1) {
+    if (weighs("query"))
+      throw InputError("losses.query reads pictures, and train.perceived_share below 1 leaves some unread",
+                       {"set train.perceived_share = 1"});
+    if (some(with_picture & ~examples.known))
+      throw InputError(
+          "train.perceived_share below 1 gives the reasoner labels in place of pictures, and "
+          "labels.positions hides some of them",
+          {"set train.perceived_share = 1, or let those labels be used"});
+  }
+  if (weighs("query")) {
+    const std::int64_t silent = (~says_something(examples, false)).sum().item<std::int64_t>();
+    if (silent > 0) {
+      throw InputError("losses.query: " + std::to_string(silent) + " of " + std::to_string(examples.size()) +
+                           " examples observe nothing",
+                       {"name positions or derived atoms in labels.observed, for example total(_)",
+                        "labels that leave an example's derived atoms open need \"observed\" in its line"});
+    }
+  }
+  if (!some(says_something(validation, true)))
+    throw InputError(
+        "nothing may be known of the validation examples, so there is nothing to choose a model by",
+        {"name positions in labels.positions, or what is observed in labels.observed"});
+}
+
+}  // namespace as2::train

@@ -1,0 +1,214 @@
+// The loss `query`: the same likelihood however a program is written, its gradient, and its approximations.
+#include "train/query_loss.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "as2/compile.h"
+#include "support/finite_difference.h"
+
+namespace as2::train {
+namespace {
+
+const std::string kDigits = "{ digit(I,D) : D=0..9 } = 1 :- I=1..2.\n";
+
+// A program, what is observed of it, and rows of beliefs about its pictures digit(1,_) and digit(2,_).
+struct Case {
+  compile::ConstraintProgram program;
+  task::Supervision supervision;
+
+  Case(const std::string& text, const std::vector<std::string>& observed)
+      : program(compile::compile_text(text).program),
+        supervision(task::read_supervision(program, {}, observed, task::LabelPlace::kEverywhere)) {}
+
+  // Row n shows the digits n mod 10 and 3n mod 10, whatever is believed of them.
+  infer::Batch batch(std::int64_t rows) const {
+    const auto positions = static_cast<std::int64_t>(program.positions.size());
+    task::Instances instances = task::Instances::blank(rows, positions);
+    for (std::int64_t n = 0; n < rows; ++n) {
+      instances.labels[n][program.find_position("digit(1,_)")] = n % 10;
+      instances.labels[n][program.find_position("digit(2,_)")] = 3 * n % 10;
+    }
+    instances.evidence = instances.labels >= 0;
+    // The program decides what else there is.
+    for (std::int64_t n = 0; n < rows; ++n) {
+      for (const compile::Assignment& answer : answers_with(n % 10, 3 * n % 10)) {
+        for (std::int64_t i = 0; i < positions; ++i)
+          instances.labels[n][i] = answer[static_cast<std::size_t>(i)];
+      }
+    }
+    instances = task::supervised(std::make_shared<compile::ConstraintProgram>(program), supervision,
+                                 instances, false);
+    infer::Batch batch;
+    batch.labels = instances.labels.to(torch::kInt64).clamp_min(0);
+    batch.observed = instances.observed;
+    batch.evidence = instances.evidence;
+    batch.atoms = instances.atoms;
+    return batch;
+  }
+
+  // By trying every symbol of the other positions.
+  std::vector<compile::Assignment> answers_with(int first, int second) const {
+    std::vector<compile::Assignment> found;
+    compile::Assignment answer(program.positions.size(), 0);
+    const int a = program.find_position("digit(1,_)"), b = program.find_position("digit(2,_)");
+    const auto search = [&](const auto& self, std::size_t i) -> void {
+      if (i == answer.size()) {
+        if (compile::violated_groups(program, answer).empty()) found.push_back(answer);
+        return;
+      }
+      for (int s = 0; s < static_cast<int>(program.positions[i].symbols.size()); ++s) {
+        if (static_cast<int>(i) == a && s != first) continue;
+        if (static_cast<int>(i) == b && s != second) continue;
+        answer[i] = s;
+        self(self, i + 1);
+      }
+    };
+    search(search, 0);
+    return found;
+  }
+
+  // `digits` [rows, 2, 10] as beliefs of the program's positions.
+  torch::Tensor beliefs(const torch::Tensor& digits) const {
+    const auto positions = static_cast<std::int64_t>(program.positions.size());
+    std::vector<torch::Tensor> each(static_cast<std::size_t>(positions));
+    for (std::int64_t i = 0; i < positions; ++i)
+      each[static_cast<std::size_t>(i)] =
+          torch::zeros({digits.size(0), program.max_symbols()}, digits.options());
+    for (int d = 0; d < 2; ++d) {
+      const int position = program.find_position("digit(" + std::to_string(d + 1) + ",_)");
+      each[static_cast<std::size_t>(position)] =
+          torch::constant_pad_nd(digits.select(1, d), {0, program.max_symbols() - 10});
+    }
+    return torch::stack(each, 1);
+  }
+
+  QueryLoss loss(const QueryConfig& config = {}) const {
+    return {program, supervision.atoms, config, torch::kCPU};
+  }
+};
+
+torch::Tensor random_digits(std::int64_t rows) {
+  torch::manual_seed(9);
+  return torch::softmax(2 * torch::randn({rows, 2, 10}, torch::kFloat64), -1);
+}
+
+TEST(QueryLoss, DoesNotHangOnTheEncoding) {
+  const Case comparisons[] = {{kDigits + "greater :- digit(1,X), digit(2,Y), X > Y.\n", {"greater"}},
+                              {kDigits + "{ greater }.\n"
+                                         ":- greater, #sum{ D,1 : digit(1,D); -D,2 : digit(2,D) } <= 0.\n"
+                                         ":- not greater, #sum{ D,1 : digit(1,D); -D,2 : digit(2,D) } > 0.\n",
+                               {"greater"}},
+                              {kDigits + "{ greater }.\n"
+                                         ":- greater, digit(1,X), digit(2,Y), X <= Y.\n"
+                                         ":- not greater, digit(1,X), digit(2,Y), X > Y.\n",
+                               {"greater"}}};
+  const Case additions[] = {
+      {kDigits + "sum(S) :- digit(1,X), digit(2,Y), S=X+Y.\n", {"sum(_)"}},
+      {kDigits + "{ total(S) : S=0..18 } = 1.\n:- total(S), #sum{ D,I : digit(I,D) } != S.\n", {"total(_)"}},
+      {kDigits + "sum(S) :- S = #sum{ D,I : digit(I,D) }.\n", {"sum(*"}}};
+  const torch::Tensor digits = random_digits(20);
+  const auto p = [&](std::int64_t n, const auto& holds) {
+    double sum = 0;
+    for (int x = 0; x < 10; ++x) {
+      for (int y = 0; y < 10; ++y) {
+        if (holds(x, y)) sum += (digits[n][0][x] * digits[n][1][y]).template item<double>();
+      }
+    }
+    return std::log(sum);
+  };
+  for (const Case& each : comparisons) {
+    const torch::Tensor found = each.loss().log_likelihood(each.batch(20), each.beliefs(digits));
+    for (std::int64_t n = 0; n < 20; ++n) {
+      const bool greater = n % 10 > 3 * n % 10;
+      EXPECT_NEAR(found[n].item<double>(), p(n, [&](int x, int y) { return (x > y) == greater; }), 1e-9);
+    }
+  }
+  for (const Case& each : additions) {
+    const torch::Tensor found = each.loss().log_likelihood(each.batch(20), each.beliefs(digits));
+    for (std::int64_t n = 0; n < 20; ++n) {
+      const int sum = static_cast<int>(n % 10 + 3 * n % 10);
+      EXPECT_NEAR(found[n].item<double>(), p(n, [&](int x, int y) { return x + y == sum; }), 1e-9);
+    }
+  }
+}
+
+TEST(QueryLoss, HasTheGradientOfFiniteDifferences) {
+  const Case sum(kDigits + "sum(S) :- digit(1,X), digit(2,Y), S=X+Y.\nbig :- sum(S), S > 9.\n",
+                 {"sum(_)", "big"});
+  const infer::Batch batch = sum.batch(4);
+  for (const char* approx : {"exact", "top-k", "same"}) {
+    SCOPED_TRACE(approx);
+    QueryConfig config;
+    config.approx = approx;
+    config.k = 3;
+    config.share = 0.05;
+    const QueryLoss loss = sum.loss(config);
+    test::expect_gradient([&](const torch::Tensor& x) { return loss.log_likelihood(batch, sum.beliefs(x)); },
+                          random_digits(4));
+  }
+}
+
+TEST(QueryLoss, ApproximationsAreLowerBoundsThatBecomeExact) {
+  const Case greater(kDigits + "greater :- digit(1,X), digit(2,Y), X > Y.\n", {"greater"});
+  const infer::Batch batch = greater.batch(12);
+  const torch::Tensor beliefs = greater.beliefs(random_digits(12));
+  const torch::Tensor exact = greater.loss().log_likelihood(batch, beliefs);
+  const auto with = [&](const char* approx, std::int64_t k, double share) {
+    const QueryLoss loss = greater.loss({approx, k, share});
+    EXPECT_TRUE(loss.exact_log_likelihood(batch, beliefs).allclose(exact, 0, 1e-12));
+    return loss.log_likelihood(batch, beliefs);
+  };
+  EXPECT_TRUE(with("top-k", 100, 0).allclose(exact, 0, 1e-9));
+  EXPECT_TRUE(with("same", 0, 0).allclose(exact, 0, 1e-9));
+  torch::Tensor last = with("top-k", 1, 0);
+  for (const std::int64_t k : {2, 5, 20}) {
+    const torch::Tensor more = with("top-k", k, 0);
+    EXPECT_TRUE((more > last).all().item<bool>()) << k;
+    EXPECT_TRUE((more < exact + 1e-12).all().item<bool>()) << k;
+    last = more;
+  }
+  last = exact;
+  for (const double share : {0.01, 0.1, 0.3}) {
+    const torch::Tensor less = with("same", 0, share);
+    EXPECT_TRUE((less < exact + 1e-12).all().item<bool>()) << share;
+    EXPECT_TRUE((less < exact - 1e-6).any().item<bool>()) << share;
+  }
+}
+
+// One symbol of each picture is left, and the observation contradicts the pair: the exact sum is taken.
+TEST(QueryLoss, WherePruningLeavesNothingTheSumIsExact) {
+  const Case sum(kDigits + "sum(S) :- digit(1,X), digit(2,Y), S=X+Y.\n", {"sum(_)"});
+  torch::Tensor digits = torch::full({1, 2, 10}, 0.01, torch::kFloat64);
+  digits.select(2, 9).fill_(0.91);  // read as 9 + 9, observed is 0 + 0
+  const torch::Tensor found = sum.loss({"same", 0, 0.2}).log_likelihood(sum.batch(1), sum.beliefs(digits));
+  EXPECT_NEAR(found[0].item<double>(), 2 * std::log(0.01), 1e-9);
+}
+
+// No node of the circuit has an indicator then.
+TEST(QueryLoss, AnAtomOfOnePositionIsASetOfItsSymbols) {
+  const Case small(kDigits + "small :- digit(1,X), X < 5.\n", {"small"});
+  ASSERT_EQ(small.supervision.atoms.size(), 1U);
+  EXPECT_EQ(small.supervision.atoms[0].about.kind, prob::Observable::Kind::kSet);
+  const torch::Tensor digits = random_digits(10);
+  const torch::Tensor found = small.loss().log_likelihood(small.batch(10), small.beliefs(digits));
+  for (std::int64_t n = 0; n < 10; ++n) {
+    const double p = digits[n][0].narrow(0, n < 5 ? 0 : 5, 5).sum().item<double>();
+    EXPECT_NEAR(found[n].item<double>(), std::log(p), 1e-9) << n;
+  }
+}
+
+TEST(QueryLoss, WithoutEvidenceAPositionWeighsOne) {
+  const Case greater(kDigits + "greater :- digit(1,X), digit(2,Y), X > Y.\n", {"greater"});
+  infer::Batch batch = greater.batch(1);  // 0 and 0: not greater
+  const torch::Tensor digits = random_digits(1);
+  batch.evidence[0][greater.program.find_position("digit(2,_)")] = false;
+  double sum = 0;
+  for (int x = 0; x < 10; ++x) sum += digits[0][0][x].item<double>() * (10 - x);
+  const torch::Tensor found = greater.loss().log_likelihood(batch, greater.beliefs(digits));
+  EXPECT_NEAR(found[0].item<double>(), std::log(sum / 10), 1e-9);
+}
+
+}  // namespace
+}  // namespace as2::train

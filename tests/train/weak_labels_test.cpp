@@ -1,0 +1,210 @@
+// Training on what may be known: what is refused, what the score is, and that hidden labels change nothing.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/bars.h"
+#include "support/temporary_folder.h"
+#include "train/trainer.h"
+
+namespace as2::train {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+const char* const kTask = R"(
+name = "mine"
+preset = "none.toml"
+
+[program]
+file = "mine.lp"
+
+[images]
+positions = ["d(*"]
+source = "bars"
+
+[labels]
+positions = []
+
+[data]
+source = "tuples"
+train = 256
+validation = 64
+
+[model.perception]
+preset = "paper"
+width = 0.125
+d_model = 16
+
+[model.reasoner]
+kind = "none"
+
+[train]
+epochs = 12
+batch = 32
+rate = 1e-2
+ema_decay = 0.9
+validate_every = 12
+)";
+const std::string kPair = "{ d(I,V) : V=1..4 } = 1 :- I=1..2.\n";
+const std::string kGreater = kPair + "greater :- d(1,X), d(2,Y), X > Y.\n";
+const std::string kTotal = kPair + "{ total(S) : S=2..8 } = 1.\n:- total(S), #sum{ V,I : d(I,V) } != S.\n";
+
+class WeakLabels : public ::testing::Test {
+ protected:
+  struct Run {
+    Config config;
+    std::unique_ptr<Task> task;
+    Workers alone;
+    std::unique_ptr<Trainer> trainer;
+  };
+
+  WeakLabels() {
+    testing::write_bars(folder_ / "bars");
+    folder_.put("mine.toml", kTask);
+    folder_.put("none.toml", "");
+  }
+
+  std::unique_ptr<Run> prepare(const std::string& program, const std::vector<std::string>& settings) {
+    folder_.put("mine.lp", program);
+    Settings read = layered_settings(folder_ / "mine.toml", folder_ / "none.toml", settings);
+    auto run = std::make_unique<Run>();
+    run->config = read_config(read);
+    run->task = std::make_unique<Task>(run->config, TaskOptions{});
+    const nn::ModelOptions model = read_model(read, static_cast<std::int64_t>(run->task->classes().size()));
+    read.refuse_unused();
+    run->config.resolved = read.resolved();
+    run->trainer = std::make_unique<Trainer>(run->config, model, *run->task, folder_ / "run", torch::kCPU,
+                                             run->alone, TrainHooks{});
+    return run;
+  }
+
+  std::string refusal(const std::string& program, const std::vector<std::string>& settings) {
+    try {
+      prepare(program, settings);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "accepted";
+  }
+
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(WeakLabels, WhatHasNoEffectIsRefusedByName) {
+  const std::string query = "losses.query.weight=1";
+  EXPECT_EQ(refusal(kGreater, {query, "labels.observed=[\"greater\"]"}), "accepted");
+  EXPECT_THAT(refusal(kGreater, {query}), HasSubstr("256 of 256 examples observe nothing"));
+  EXPECT_THAT(refusal(kGreater, {"losses.satisfaction.weight=1", "labels.observed=[\"d(1,_)\"]"}),
+              AllOf(HasSubstr("losses.satisfaction covers no family"), HasSubstr("note: losses.query")));
+  EXPECT_THAT(refusal(kGreater, {"losses.constraint.weight=1", "labels.observed=[\"d(1,_)\"]"}),
+              HasSubstr("losses.constraint covers no family"));
+  EXPECT_THAT(refusal(kTotal, {"losses.satisfaction.weight=1", "labels.observed=[\"*\"]"}),
+              HasSubstr("losses.satisfaction would be given the label of every position"));
+  EXPECT_THAT(refusal(kGreater, {"losses.perception.weight=1", "labels.observed=[\"greater\"]"}),
+              HasSubstr("losses.perception has a weight, but labels.positions"));
+  EXPECT_THAT(refusal(kGreater, {"losses.perception.weight=1", "labels.positions=[\"*\"]",
+                                 "labels.observed=[\"greater\"]"}),
+              HasSubstr("names the derived atom greater, which only losses.query can be given"));
+  EXPECT_THAT(refusal(kGreater, {query, "labels.positions=[\"greater\"]"}),
+              AllOf(HasSubstr("labels.positions: 'greater' names the atom greater, not a position"),
+                    HasSubstr("note: atoms are named in labels.observed")));
+  EXPECT_THAT(refusal(kGreater, {query, "labels.observed=[\"lesser(_)\"]"}), HasSubstr("'lesser(_)'"));
+  EXPECT_THAT(refusal(kGreater + "always.\n", {query, "labels.observed=[\"always\"]"}),
+              HasSubstr("what 'always' names holds always or never"));
+  EXPECT_THAT(refusal(kTotal, {"losses.satisfaction.weight=1"}),
+              HasSubstr("nothing may be known of the validation"));
+  EXPECT_THAT(refusal(kGreater, {query, "labels.observed=[\"greater\"]", "losses.query.k=3"}),
+              HasSubstr("'losses.query.k' has no effect here: losses.query.approx is \"exact\""));
+  EXPECT_THAT(refusal(kTotal, {"losses.satisfaction.weight=1", "labels.observed=[\"total(_)\"]",
+                               "losses.query.approx=same"}),
+              HasSubstr("'losses.query.approx' has no effect here: losses.query.weight is 0"));
+  EXPECT_THAT(refusal(kGreater, {query, "labels.observed=[\"greater\"]", "images.positions=[]",
+                                 "data.source=answers", "data.min_clues=1", "data.max_clues=2"}),
+              HasSubstr("losses.query has a weight, but there is no perception"));
+}
+
+TEST_F(WeakLabels, ADerivedAtomTeachesThePictures) {
+  for (const char* approx : {"exact", "top-k", "same"}) {
+    SCOPED_TRACE(approx);
+    const auto run = prepare(kGreater, {"losses.query.weight=1", "labels.observed=[\"greater\"]",
+                                        std::string("losses.query.approx=") + approx});
+    const TrainResult result = run->trainer->run();
+    EXPECT_GT(result.score, 0.9);
+    EXPECT_EQ(result.validation["scored"], "likelihood");
+    EXPECT_EQ(result.validation["score"], result.validation["perceived"]["likelihood"]);
+    EXPECT_FALSE(result.validation["perceived"].contains("cell"));
+    std::filesystem::remove_all(folder_ / "run");
+  }
+}
+
+// An untrained network agrees with hardly anything; with everything hidden but one sum this once scored 1.
+TEST_F(WeakLabels, AScoreIsMadeOfWhatMayBeKnown) {
+  const auto scores = [&](const std::string& program, const std::vector<std::string>& settings) {
+    return prepare(program, settings)->trainer->validate();
+  };
+  const auto sum = scores(kTotal, {"losses.satisfaction.weight=1", "labels.observed=[\"total(_)\"]"});
+  EXPECT_EQ(sum["scored"], "agreement");
+  EXPECT_LT(sum["score"].get<double>(), 0.6);
+  // `spare` is neither read nor known: the program must have an answer all the same.
+  const auto open = scores(kTotal + "{ spare(1..2) } = 1.\n",
+                           {"losses.satisfaction.weight=1", "labels.observed=[\"total(_)\"]"});
+  EXPECT_EQ(open["scored"], "agreement");
+  EXPECT_EQ(open["score"], sum["score"]);
+  const auto labels = scores(kTotal, {"losses.perception.weight=1", "labels.positions=[\"*\"]"});
+  EXPECT_EQ(labels["scored"], "labels");
+  const auto one = scores(kPair, {"losses.perception.weight=1", "labels.positions=[\"d(1,_)\"]"});
+  EXPECT_EQ(one["scored"], "known labels");
+  EXPECT_LT(one["score"].get<double>(), 0.6);
+}
+
+// Several steps of every term: the same losses and the same weights, whatever stands in hidden labels.
+TEST_F(WeakLabels, PoisonInHiddenLabelsChangesNoLossAndNoWeight) {
+  const auto run =
+      prepare(kTotal + "big :- d(1,3..4), d(2,3..4).\n",
+              {"labels.observed=[\"total(_)\",\"big\"]", "labels.positions=[\"d(1,_)\"]",
+               "losses.perception.weight=1", "losses.evidence.weight=1", "losses.constraint.weight=1",
+               "losses.satisfaction.weight=1", "losses.query.weight=1"});
+  const Task& task = *run->task;
+  const torch::Tensor mask = tp::SoftTp(task.program()).mask(torch::empty({0}));
+  const tp::SoftTp soft_tp(task.program());
+  const QueryLoss query(task.program(), task.supervision().atoms, {}, torch::kCPU);
+  const Objective objective(run->config.losses, &soft_tp, &query, task.pictures(), mask);
+  ASSERT_EQ(objective.names().size(), 5U);
+  BatchOptions options;
+  options.batch = options.picture_rows = 32;
+  const auto trained = [&](const Instances& instances) {
+    torch::manual_seed(3);
+    nn::Model model(run->trainer->model().options(), task.program());
+    infer::Network network(model, task.pictures(), mask);
+    task::Batches batches(instances, task.pool(Part::kTrain), task.pictures(), options, torch::kCPU);
+    torch::optim::SGD optimizer(model.parameters(), 0.1);
+    std::vector<torch::Tensor> seen;
+    for (int step = 0; step < 4; ++step) {
+      const infer::Batch batch = batches.batch(0, step);
+      ForwardOptions forward;
+      forward.perceived_rows = 32;
+      const torch::Tensor values =
+          objective.values(batch, network.forward(batch, forward), objective.counts(batch));
+      optimizer.zero_grad();
+      values.sum().backward();
+      optimizer.step();
+      seen.push_back(values.detach());
+    }
+    for (const torch::Tensor& parameter : model.parameters()) seen.push_back(parameter.detach());
+    return seen;
+  };
+  const Instances clean = task.instances(Part::kTrain, 256);
+  const auto expected = trained(clean);
+  for (const int poison : {-1, 0, 3}) {
+    Instances poisoned = clean;
+    poisoned.labels =
+        torch::where(clean.known | clean.observed, clean.labels, torch::full_like(clean.labels, poison));
+    EXPECT_FALSE(poisoned.labels.equal(clean.labels));
+    const auto found = trained(poisoned);
+    for (std::size_t t = 0; t < expected.size(); ++t) EXPECT_TRUE(found[t].equal(expected[t])) << t;
+  }
+}
+
+}  // namespace
+}  // namespace as2::train
