@@ -38,6 +38,9 @@ void check_losses(const Config& config, const task::Task& task, const nn::Model&
             " has a weight, but there is no perception or no position has pictures",
         {std::string("set images.positions and model.perception.preset, or losses.") + term + ".weight = 0"});
   }
+  if (model.perception.is_empty() && !model.reasoner)
+    throw InputError("there is nothing to train: the network has neither a perception nor a reasoner",
+                     {"set images.positions, or model.reasoner.kind"});
   const std::pair<const char*, torch::Tensor> labelled[] = {
       {"perception", with_picture}, {"evidence", examples.evidence}, {"latent", ~examples.evidence}};
   for (const auto& [term, where] : labelled) {

@@ -68,11 +68,11 @@ Trainer::Trainer(const Config& config, const nn::ModelOptions& model, const Task
   model_->to(device_);
   mask_ = soft_tp_.mask(torch::empty({0}, device_)).to(device_);
   network_ = std::make_unique<Network>(*model_, task.pictures(), mask_);
-  optimizer_ = std::make_unique<Optimizer>(parameter_groups(*model_, config_.train.perception_rate),
-                                           config_.train.optimizer);
   Instances examples = task.instances(Part::kTrain, config_.data.train),
             validation = task.instances(Part::kValidation, config_.data.validation);
   check_losses(config_, task, *model_, examples, validation);
+  optimizer_ = std::make_unique<Optimizer>(parameter_groups(*model_, config_.train.perception_rate),
+                                           config_.train.optimizer);
   if (config_.losses.weight("query") > 0) {
     query_ =
         std::make_unique<QueryLoss>(task.program(), task.supervision().atoms, config_.losses.query, device_);

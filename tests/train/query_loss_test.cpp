@@ -146,7 +146,7 @@ TEST(QueryLoss, HasTheGradientOfFiniteDifferences) {
     config.share = 0.05;
     const QueryLoss loss = sum.loss(config);
     test::expect_gradient([&](const torch::Tensor& x) { return loss.log_likelihood(batch, sum.beliefs(x)); },
-                          random_digits(4));
+                          random_digits(4), {1e-6, 1e-6});
   }
 }
 
