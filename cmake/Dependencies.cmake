@@ -2,7 +2,9 @@
 
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
-set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+if(NOT EMSCRIPTEN)  # where it would only make the code larger
+  set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+endif()
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
@@ -37,13 +39,15 @@ endif()
 
 # Debian's cpp-httplib is a library with TLS and compression in it; the header has to be read with the same
 # switches, for the layout of its classes depends on them.
-find_path(AS2_HTTPLIB_DIR httplib.h REQUIRED)
-find_library(AS2_HTTPLIB cpp-httplib REQUIRED)
-add_library(as2_httplib INTERFACE)
-target_include_directories(as2_httplib SYSTEM INTERFACE ${AS2_HTTPLIB_DIR})
-target_compile_definitions(as2_httplib INTERFACE
-  CPPHTTPLIB_OPENSSL_SUPPORT CPPHTTPLIB_ZLIB_SUPPORT CPPHTTPLIB_BROTLI_SUPPORT)
-target_link_libraries(as2_httplib INTERFACE ${AS2_HTTPLIB} ssl crypto)
+if(NOT EMSCRIPTEN)
+  find_path(AS2_HTTPLIB_DIR httplib.h REQUIRED)
+  find_library(AS2_HTTPLIB cpp-httplib REQUIRED)
+  add_library(as2_httplib INTERFACE)
+  target_include_directories(as2_httplib SYSTEM INTERFACE ${AS2_HTTPLIB_DIR})
+  target_compile_definitions(as2_httplib INTERFACE
+    CPPHTTPLIB_OPENSSL_SUPPORT CPPHTTPLIB_ZLIB_SUPPORT CPPHTTPLIB_BROTLI_SUPPORT)
+  target_link_libraries(as2_httplib INTERFACE ${AS2_HTTPLIB} ssl crypto)
+endif()
 
 set(AS2_CXX_STANDARD 17)
 if(AS2_WITH_TORCH)

@@ -14,6 +14,9 @@ namespace as2::asp {
 
 using Atom = std::uint32_t;  // 1, 2, …
 using Lit = std::int32_t;    // atom, or its negation
+inline Atom atom_of(Lit lit) {
+  return static_cast<Atom>(lit < 0 ? -lit : lit);
+}
 
 // What a source statement is.
 enum class StatementKind {

@@ -17,9 +17,6 @@ bool is_name_start(char c) {
 bool is_name_char(char c) {
   return is_name_start(c) || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 class Parser {
  public:

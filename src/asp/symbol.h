@@ -14,6 +14,11 @@
 
 namespace as2::asp {
 
+// Of ASP's own numbers, whatever the locale.
+inline bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
 struct Symbol {
   enum class Kind { kInfimum, kNumber, kConstant, kString, kFunction, kSupremum };
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "asp/symbol.h"
+
 namespace as2::asp {
 namespace {
 
@@ -12,9 +14,6 @@ bool is_lower(char c) {
 }
 bool is_upper(char c) {
   return c >= 'A' && c <= 'Z';
-}
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
 }
 bool is_word(char c) {
   return is_lower(c) || is_upper(c) || is_digit(c) || c == '_' || c == '\'';

@@ -8,6 +8,7 @@
 #include "as2/compile.h"
 #include "as2/decoder.h"
 #include "cli/beliefs.h"
+#include "cli/decode_document.h"
 #include "cli/program_options.h"
 #include "cli/validators.h"
 #include "cli/verbs.h"
@@ -129,59 +130,6 @@ std::vector<double> read_objective_weights(const std::vector<std::string>& given
   return weights;
 }
 
-Json model_json(const ConstraintProgram& program, const decode::Model& model) {
-  Json json{{"log_probability", model.log_probability},
-            {"assignment", assignment_json(program, model.assignment)},
-            {"atoms", compile::shown_atoms(program, model.assignment)}};
-  if (!program.objectives.empty()) json["cost"] = model.cost;
-  return json;
-}
-
-void add_explanation(const ConstraintProgram& program, const decode::Beliefs& beliefs, const Decoded& decoded,
-                     Json& json) {
-  const bool solved = !decoded.models.empty();
-  const decode::Explanation explanation =
-      decode::explain(program, beliefs, solved ? decoded.models.front().assignment : compile::Assignment{});
-  json["changed"] = changes_json(program, explanation.changed);
-  const bool refuted = decoded.status == decode::Status::kUnsatisfiable;
-  json["conflicts"] = groups_json(program, refuted ? decoded.conflict.groups : explanation.broken_groups);
-  if (!refuted) return;
-  json["conflicting_pins"] = Json::object();
-  for (const decode::Pin& pin : decoded.conflict.pins) {
-    json["conflicting_pins"][program.positions[pin.position].name] =
-        program.positions[pin.position].symbols[pin.symbol];
-  }
-}
-
-Json answer_json(const ConstraintProgram& program, const decode::Beliefs& beliefs, const Decoded& decoded,
-                 const Arguments& arguments) {
-  Json json{{"status", decode::name_of(decoded.status)}};
-  const bool solved = !decoded.models.empty();
-  const auto or_null = [&](auto&& value) { return solved ? Json(value()) : Json(nullptr); };
-  const auto best = [&]() -> const decode::Model& { return decoded.models.front(); };
-  json["log_probability"] = or_null([&] { return best().log_probability; });
-  json["assignment"] = or_null([&] { return assignment_json(program, best().assignment); });
-  json["atoms"] = or_null([&] { return compile::shown_atoms(program, best().assignment); });
-  json["nodes"] = decoded.nodes;
-  if (!program.objectives.empty()) json["cost"] = or_null([&] { return best().cost; });
-  if (decoded.status == decode::Status::kSatisfied && arguments.method == "map") json["gap"] = decoded.gap;
-  if (decoded.unique) {
-    json["unique"] = {{"found", decoded.unique->found},
-                      {"rank", decoded.unique->found ? Json(decoded.unique->rank) : Json(nullptr)},
-                      {"readings", decoded.unique->readings},
-                      {"complete", decoded.unique->complete}};
-  }
-  if (decoded.dead_end_position >= 0) {
-    json["dead_end_position"] = program.positions[decoded.dead_end_position].name;
-  }
-  if (arguments.models > 1) {
-    json["models"] = Json::array();
-    for (const decode::Model& model : decoded.models) json["models"].push_back(model_json(program, model));
-  }
-  if (arguments.explain) add_explanation(program, beliefs, decoded, json);
-  return json;
-}
-
 // Prints the answer's JSON document as text for people.
 void print_answer(const Json& json, std::ostream& out) {
   if (json.contains("error")) {
@@ -272,21 +220,6 @@ void refuse_idle_settings(const Arguments& arguments) {
   }
 }
 
-// A guess that nobody has beliefs about weighs 1, as in `as2 prob`. The search sees it as uniform, because
-// greedy decoding takes a weight of 1 for certainty; the result is what its share of log p is too low by.
-double weigh_guesses(const ConstraintProgram& program, const BeliefsEntry& entry, decode::Beliefs& beliefs) {
-  const std::size_t stride = static_cast<std::size_t>(program.max_symbols());
-  double missing = 0;
-  for (std::size_t i = 0; i < program.positions.size(); ++i) {
-    if (!program.positions[i].guess || entry.believed[i]) continue;
-    const std::size_t symbols = program.positions[i].symbols.size();
-    std::fill_n(beliefs.begin() + static_cast<std::ptrdiff_t>(i * stride), symbols,
-                1.0 / static_cast<double>(symbols));
-    missing += std::log(static_cast<double>(symbols));
-  }
-  return missing;
-}
-
 int decode_beliefs(const Arguments& arguments) {
   refuse_idle_settings(arguments);
   const decode::Decoder decoder(arguments.program->compile(arguments.beliefs).program);
@@ -314,15 +247,16 @@ int decode_beliefs(const Arguments& arguments) {
     for (const std::string& warning : entry.warnings) std::cerr << warning << '\n';
     if (!entry.error.empty()) continue;
     good.push_back({entry.beliefs, pins, evidence, {}});
-    missing.push_back(weigh_guesses(program, entry, good.back().beliefs));
+    missing.push_back(weigh_guesses(program, entry.believed, good.back().beliefs));
   }
   std::vector<Decoded> decoded = decoder.decode_batch(good, options, arguments.threads);
+  const DecodeContent content{options.method, arguments.models > 1, arguments.explain};
   std::size_t next = 0;
   for (const BeliefsEntry& entry : entries) {
     Json json;
     if (entry.error.empty()) {
       for (decode::Model& model : decoded[next].models) model.log_probability += missing[next];
-      json = answer_json(program, good[next].beliefs, decoded[next], arguments);
+      json = decode_json(program, good[next].beliefs, decoded[next], content);
       ++next;
     } else {
       json = Json{{"error", entry.error}};

@@ -9,12 +9,9 @@ namespace as2::compile {
 namespace {
 
 using asp::Atom;
+using asp::atom_of;
 using asp::Lit;
 using asp::WeightedLit;
-
-Atom atom_of(Lit lit) {
-  return static_cast<Atom>(std::abs(lit));
-}
 
 }  // namespace
 

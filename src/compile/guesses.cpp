@@ -26,12 +26,9 @@ namespace as2::compile {
 namespace {
 
 using asp::Atom;
+using asp::atom_of;
 using asp::Lit;
 using asp::WeightedLit;
-
-Atom atom_of(Lit lit) {
-  return static_cast<Atom>(std::abs(lit));
-}
 
 // Steps to spend on giving guesses back, and on looking for cycles to name.
 constexpr std::int64_t kMostPruning = 50'000'000;

@@ -14,13 +14,10 @@ namespace as2::compile {
 namespace {
 
 using asp::Atom;
+using asp::atom_of;
 using asp::GroundProgram;
 using asp::Lit;
 using asp::WeightedLit;
-
-Atom atom_of(Lit lit) {
-  return static_cast<Atom>(std::abs(lit));
-}
 
 class Propagation {
  public:

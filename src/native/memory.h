@@ -6,6 +6,11 @@
 
 namespace as2::native {
 
+// A count as the standard library's containers have it.
+inline std::size_t elements(std::int64_t count) {
+  return static_cast<std::size_t>(count);
+}
+
 struct Share {
   int workers = 1;
   std::int64_t at_once = 1;

@@ -28,10 +28,6 @@ constexpr std::int64_t kTilesAtOnce = 32;    // their points stay near the proce
 constexpr std::int64_t kFewestChannels = 8;  // for tiles: with fewer, turning them takes longer than it saves
 constexpr std::int64_t kMostAtOnce = 16;
 
-std::size_t elements(std::int64_t count) {
-  return static_cast<std::size_t>(count);
-}
-
 // [outputs, inputs, 3, 3] as nine taps.
 std::vector<float> packed_taps(const kernels::Version& version, std::int64_t inputs, std::int64_t outputs,
                                const std::vector<float>& weight) {

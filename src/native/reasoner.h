@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "native/threads.h"
@@ -23,6 +24,9 @@ struct ReasonerOutput {
 struct ReasonerLimits {
   int passes = 0;    // at most; 0: the reasoner's own number
   int restarts = 1;  // trajectories per instance, at most, from different noise
+  // With one instance: called after each pass with its logits [positions, symbols]; those of the transformer
+  // are what its last layers would make of the state after each layer.
+  std::function<void(const float* logits)> watch;
 };
 
 class Reasoner {

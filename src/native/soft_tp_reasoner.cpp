@@ -19,10 +19,6 @@ constexpr float kFarBelow = -1e4f;
 constexpr std::int64_t kEvidenceFeatures = 3;
 constexpr std::int64_t kHiddenRows = 96;  // rows of the wide hidden layer at once, so that it stays near
 
-std::size_t elements(std::int64_t count) {
-  return static_cast<std::size_t>(count);
-}
-
 }  // namespace
 
 struct SoftTpReasoner::State {
@@ -262,18 +258,20 @@ float SoftTpReasoner::objection(State& state, const float* beliefs, const char* 
 }
 
 int SoftTpReasoner::run_trajectory(State& state, const float* beliefs, const char* evidence, int trajectory,
-                                   int passes) const {
+                                   int passes, const Watch& watch) const {
   begin(state, beliefs, evidence, trajectory);
   int used = 0;
   do {
     disturb(state, used);
     pass(state);
+    if (watch) watch(state.logits.data());
   } while (++used < passes && !finished(state));
   return used;
 }
 
 ReasonerOutput SoftTpReasoner::run(Threads& threads, std::size_t memory, const ReasonerInput& input,
                                    const ReasonerLimits& limits) const {
+  AS2_REQUIRE(!limits.watch || input.count == 1, "one instance is watched");
   AS2_REQUIRE(limits.restarts == 1 || has_trajectories(), "without noise every trajectory is the same");
   const int passes = limits.passes > 0 ? limits.passes : options_.eval_passes;
   const std::int64_t positions = structure_.positions, cells = structure_.atoms(), width = options_.width;
@@ -323,7 +321,7 @@ ReasonerOutput SoftTpReasoner::run(Threads& threads, std::size_t memory, const R
         const char* evidence = input.evidence + n * positions;
         float least = std::numeric_limits<float>::infinity();
         for (int k = 0; k < limits.restarts && least > 0; ++k) {
-          const int used = run_trajectory(state, beliefs, evidence, k, passes);
+          const int used = run_trajectory(state, beliefs, evidence, k, passes, limits.watch);
           if (k == 0) output.passes[elements(n)] = used;
           const float objected = limits.restarts == 1 ? 0 : objection(state, beliefs, evidence);
           if (objected >= least) continue;

@@ -24,6 +24,7 @@ class SoftTpReasoner : public Reasoner {
 
  private:
   struct State;
+  using Watch = std::function<void(const float* logits)>;
   void begin(State& state, const float* beliefs, const char* evidence, int trajectory) const;
   void disturb(State& state, int pass) const;
   void pass(State& state) const;
@@ -36,8 +37,8 @@ class SoftTpReasoner : public Reasoner {
   // What the program and the evidence have against the answer that the logits give; 0: nothing.
   float objection(State& state, const float* beliefs, const char* evidence) const;
   // All passes of one trajectory; returns how many there were.
-  int run_trajectory(State& state, const float* beliefs, const char* evidence, int trajectory,
-                     int passes) const;
+  int run_trajectory(State& state, const float* beliefs, const char* evidence, int trajectory, int passes,
+                     const Watch& watch) const;
 
   const kernels::Version* version_;
   infer::SoftTpReasonerOptions options_;

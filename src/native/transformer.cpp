@@ -16,10 +16,6 @@ namespace {
 constexpr float kSmallestBelief = 1e-30f;
 constexpr std::int64_t kMostRows = 128;  // of one product
 
-std::size_t elements(std::int64_t count) {
-  return static_cast<std::size_t>(count);
-}
-
 // The position that all sums of the program guard.
 int guarded_position(const compile::ConstraintProgram& program) {
   std::set<int> guards;
@@ -140,7 +136,8 @@ void TransformerReasoner::decide(const float* normed, const float* beliefs, cons
 }
 
 ReasonerOutput TransformerReasoner::run(Threads& threads, std::size_t memory, const ReasonerInput& input,
-                                        const ReasonerLimits& /*limits*/) const {
+                                        const ReasonerLimits& limits) const {
+  AS2_REQUIRE(!limits.watch || input.count == 1, "one instance is watched");
   const auto tokens = static_cast<std::int64_t>(tokens_.size());
   const std::int64_t d = options_.d_model, cells = structure_.atoms(), wide = std::max(3 * d, options_.d_ff),
                      mixed = std::max(d, symbols_) * tokens;
@@ -177,6 +174,13 @@ ReasonerOutput TransformerReasoner::run(Threads& threads, std::size_t memory, co
                 project_.apply(rows, own.tokens.data(), x);
                 for (std::int64_t n = 0; n < some && !placement_.empty(); ++n)
                   version_->add_scaled(tokens * d, 1.f, placement_.data(), x + n * tokens * d);
+                const auto answer = [&] {
+                  version_->add_norm(rows, d, x, nullptr, norm_.weight.data(), norm_.bias.data(), nullptr,
+                                     normed);
+                  for (std::int64_t n = 0; n < some; ++n)
+                    decide(normed + n * tokens * d, beliefs(n), evidence(n), own,
+                           output.logits.data() + (first + n) * cells);
+                };
                 for (const Layer& layer : layers_) {
                   version_->add_norm(rows, d, x, nullptr, layer.norm_attention.weight.data(),
                                      layer.norm_attention.bias.data(), nullptr, normed);
@@ -191,12 +195,11 @@ ReasonerOutput TransformerReasoner::run(Threads& threads, std::size_t memory, co
                   layer.ff_in.apply(rows, normed, hidden);
                   version_->add_gelu(rows * options_.d_ff, hidden, nullptr);
                   layer.ff_out.apply(rows, hidden, x, true);
+                  if (!limits.watch) continue;
+                  answer();
+                  limits.watch(output.logits.data());
                 }
-                version_->add_norm(rows, d, x, nullptr, norm_.weight.data(), norm_.bias.data(), nullptr,
-                                   normed);
-                for (std::int64_t n = 0; n < some; ++n)
-                  decide(normed + n * tokens * d, beliefs(n), evidence(n), own,
-                         output.logits.data() + (first + n) * cells);
+                answer();
               },
               share.workers);
   return output;

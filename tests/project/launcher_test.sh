@@ -20,7 +20,7 @@ expect_no_log() { ! grep -q -- "$1" "$log" || fail "$2: the log has '$1'"; }
 new_project() {
   rm -rf "$work/project"
   mkdir -p "$work/project/cmake" "$work/project/app" "$work/project/src" "$work/project/include" \
-    "$work/project/python"
+    "$work/project/python" "$work/project/web"
   cp "$1" "$work/project/as2"
   touch "$work/project/CMakeLists.txt" "$work/project/CMakePresets.json" "$work/project/src/a.cpp"
   : >"$log"
@@ -140,6 +140,26 @@ launch python >/dev/null || true
 launch train sudoku >/dev/null
 [ ! -s "$log" ] || fail "something was done though nothing changed: $(cat "$log")"
 
+# `serve` brings emscripten and the page, and not LibTorch.
+new_project "$1"
+: >"$work/installed"
+launch serve --port 0 >/dev/null 2>"$work/err" || fail "serve: exit $?"
+expect_log 'apt-get install.* emscripten' "serve"
+expect_no_log libtorch "serve"
+expect_no_log chromium "serve"
+expect_log 'cmake --build .*--target as2-and-page ' "serve"
+: >"$log"
+launch serve --port 0 >/dev/null
+launch check p.lp >/dev/null
+[ ! -s "$log" ] || fail "something was done though nothing changed: $(cat "$log")"
+touch "$work/project/web/new.js"
+launch serve >/dev/null 2>&1
+expect_log 'cmake --build' "a changed page"
+: >"$log"
+launch train sudoku >/dev/null 2>&1
+expect_log 'apt-get install.* libtorch-dev' "train after serve"
+: >"$log"
+
 # A changed or added source builds again, without configuring.
 sleep 0.05
 touch "$work/project/src/b.cpp"
@@ -170,8 +190,10 @@ out=$(launch 'x y' z) || status=$?
 launch build --verbose 2>/dev/null
 expect_log 'cmake --build.*--target all.*--verbose' "build"
 expect_no_log ctest "build"
+expect_no_log chromium "build"
 launch test -R decode 2>/dev/null
 expect_log 'ctest .*-R decode' "test"
+expect_log 'apt-get install.* chromium' "test"
 
 # Two at once.
 new_project "$1"

@@ -90,6 +90,14 @@ for folder in "$source"/src/*/ "$source"/src/infer/tensor/ "$source"/python/libr
       [ -z "$torch" ] || fail "libas2_$layer.a needs LibTorch: $torch" ;;
   esac
 done
+# The page's engine uses of cli only the documents.
+for used in $(sed -n 's/^#include "\([a-z_]*\)\/\([a-z_]*\)\.h".*/\1\/\2/p' "$source"/web/engine/*.cpp "$source"/web/engine/*.h | sort -u); do
+  case $used in
+    asp/* | compile/* | decode/* | formats/* | vision/* | infer/* | boards/* | native/* | as2/*) ;;
+    cli/beliefs | cli/board_text | cli/check_document | cli/decode_document) ;;
+    *) fail "web/engine includes $used" ;;
+  esac
+done
 # The half of tp that works on plain arrays.
 torch=$(nm -C --undefined-only "$build/src/tp/libas2_tp_core.a" | grep -E '(^|[^a-zA-Z_:])(c10|at|torch|caffe2)::' || true)
 [ -z "$torch" ] || fail "libas2_tp_core.a needs LibTorch: $torch"
