@@ -41,6 +41,11 @@ void check_losses(const Config& config, const task::Task& task, const nn::Model&
   if (model.perception.is_empty() && !model.reasoner)
     throw InputError("there is nothing to train: the network has neither a perception nor a reasoner",
                      {"set images.positions, or model.reasoner.kind"});
+  if (config.train.freeze_epochs < 0 && (weighs("query") || !model.reasoner))
+    throw InputError(
+        "train.freeze_epochs = -1 freezes perception for good, and nothing else is there for the losses to "
+        "train",
+        {"set train.freeze_epochs = 0"});
   const std::pair<const char*, torch::Tensor> labelled[] = {
       {"perception", with_picture}, {"evidence", examples.evidence}, {"latent", ~examples.evidence}};
   for (const auto& [term, where] : labelled) {

@@ -109,6 +109,8 @@ TEST_F(WeakLabels, WhatHasNoEffectIsRefusedByName) {
   EXPECT_THAT(refusal(kGreater, {query, "labels.positions=[\"greater\"]"}),
               AllOf(HasSubstr("labels.positions: 'greater' names the atom greater, not a position"),
                     HasSubstr("note: atoms are named in labels.observed")));
+  EXPECT_THAT(refusal(kGreater, {query, "labels.observed=[\"greater\"]", "train.freeze_epochs=-1"}),
+              HasSubstr("train.freeze_epochs = -1 freezes perception for good"));
   EXPECT_THAT(refusal(kGreater, {query, "labels.observed=[\"lesser(_)\"]"}), HasSubstr("'lesser(_)'"));
   EXPECT_THAT(refusal(kGreater + "always.\n", {query, "labels.observed=[\"always\"]"}),
               HasSubstr("what 'always' names holds always or never"));
@@ -205,6 +207,80 @@ TEST_F(WeakLabels, PoisonInHiddenLabelsChangesNoLossAndNoWeight) {
     for (std::size_t t = 0; t < expected.size(); ++t) EXPECT_TRUE(found[t].equal(expected[t])) << t;
   }
 }
+
+// Ten classes that a small network tells apart within seconds: a spot in a place of its own.
+void write_spots(const std::filesystem::path& folder) {
+  for (int digit = 0; digit < 10; ++digit) {
+    std::filesystem::create_directories(folder / std::to_string(digit));
+    for (int n = 0; n < 10; ++n) {
+      formats::Image image(28, 28);
+      for (int y = 0; y < 7; ++y) {
+        for (int x = 0; x < 6; ++x) image.at(digit % 4 * 7 + x + n % 2, digit / 4 * 9 + y + n / 5) = 255;
+      }
+      formats::write_png((folder / std::to_string(digit) / (std::to_string(n) + ".png")).string(), image);
+    }
+  }
+}
+
+struct ShippedTask {
+  const char *task, *preset;
+  double score;  // that a short run passes; an untrained network is far below
+  std::vector<std::string> more;
+};
+
+class ShippedTasks : public ::testing::TestWithParam<ShippedTask> {};
+
+TEST_P(ShippedTasks, LearnFromWhatIsObserved) {
+  test::TemporaryFolder folder;
+  const bool bars = GetParam().task == std::string("sudoku");
+  if (bars) {
+    testing::write_bars(folder / "pictures");
+  } else {
+    write_spots(folder / "pictures");
+  }
+  std::vector<std::string> overrides = {"images.source=" + (folder / "pictures"),
+                                        "images.augment=false",
+                                        "data.train=512",
+                                        "data.validation=64",
+                                        "model.perception.preset=paper",
+                                        "model.perception.width=0.125",
+                                        "model.perception.d_model=16",
+                                        "train.epochs=8",
+                                        "train.batch=16",
+                                        "train.rate=5e-3",
+                                        "train.ema_decay=0.9",
+                                        "train.validate_every=8"};
+  overrides.insert(overrides.end(), GetParam().more.begin(), GetParam().more.end());
+  Settings settings = layered_settings(GetParam().task, GetParam().preset, overrides);
+  Config config = read_config(settings);
+  const Task task(config, TaskOptions{});
+  const nn::ModelOptions model = read_model(settings, static_cast<std::int64_t>(task.classes().size()));
+  settings.refuse_unused();
+  Workers alone;
+  Trainer trainer(config, model, task, folder / "run", torch::kCPU, alone, TrainHooks{});
+  const double before = trainer.validate()["score"];
+  const TrainResult result = trainer.run();
+  EXPECT_EQ(result.validation["scored"], "likelihood");
+  EXPECT_GT(result.score, GetParam().score);
+  EXPECT_GT(result.score, before + 0.1);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    WeakLabels, ShippedTasks,
+    ::testing::Values(ShippedTask{"greater", "best", 0.9, {}}, ShippedTask{"greater", "sum", 0.9, {}},
+                      ShippedTask{"greater", "nogoods", 0.9, {}}, ShippedTask{"parity", "best", 0.7, {}},
+                      ShippedTask{"grid_path", "best", 0.95, {}},
+                      ShippedTask{"multi_digit_addition", "best", 0.5, {"program.constants=[\"n=1\"]"}},
+                      // The blanks are known, the clues are not.
+                      ShippedTask{
+                          "sudoku",
+                          "tiny",
+                          0.8,
+                          {"images.positions=[\"cell(*\"]", "model.reasoner.kind=none",
+                           "losses.evidence.weight=0", "losses.latent.weight=0", "losses.query.weight=1",
+                           "labels.positions=[]", "labels.observed=[\"cell(*\"]", "labels.at=latent",
+                           "train.stop_at=2", "train.freeze_epochs=0"}}),
+    [](const auto& test) { return std::string(test.param.task) + "_" + test.param.preset; });
 
 }  // namespace
 }  // namespace as2::train
