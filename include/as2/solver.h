@@ -60,6 +60,7 @@ struct SolverOptions {
   int threads = 0;                  // for decoding; 0: all cores
   int passes = 0;                   // of the guide, at most; 0: as its card says
   int restarts = 1;                 // trajectories of the guide, at most, from different noise
+  bool unique = false;  // where the evidence has several completions, the most probable reading with one
 };
 
 struct Answer {
@@ -72,6 +73,7 @@ struct Answer {
   bool completable = false;      // there is an answer, and misreading explains its correction
   std::optional<bool> unique;    // none: no answer, or the search for a second one was given up
   std::optional<double> margin;  // log p of the answer minus that of the next best; none: there is no other
+  std::optional<decode::UniqueReading> reread;  // SolverOptions::unique, where the reading had several
 
   const compile::Assignment& assignment() const { return decoded.models.front().assignment; }
 };
@@ -92,6 +94,9 @@ class Solver {
   const compile::ConstraintProgram& program() const { return *program_; }
   // Answers in order. Adds to `times` where given.
   std::vector<Answer> solve(const std::vector<Scene>& scenes, SolveTimes* times = nullptr);
+  // The two halves of it: what perception makes of each scene, and the answers to evidence.
+  std::vector<Evidence> look(const std::vector<Scene>& scenes, SolveTimes* times = nullptr);
+  std::vector<Answer> answer(std::vector<Evidence> evidence, SolveTimes* times = nullptr);
 
   // The groups that the evidence as read cannot all satisfy; empty where nothing was changed.
   std::vector<int> conflict(const Answer& answer) const;
@@ -102,8 +107,9 @@ class Solver {
   double confidence(const Answer& answer, int position, int symbol) const;
 
  private:
-  std::vector<Answer> solve_together(const Scene* first, std::size_t count, SolveTimes& times);
-  std::vector<Evidence> look(const Scene* first, std::size_t count);
+  std::vector<Answer> answer_together(Evidence* first, std::size_t count, SolveTimes& times);
+  std::vector<Evidence> look_together(const Scene* first, std::size_t count);
+  void read_again(Answer& answer) const;
   // What the models say about an answer: what was changed, and whether it is the only one.
   void conclude(Answer& answer) const;
 

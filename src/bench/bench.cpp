@@ -12,6 +12,8 @@ const std::vector<Subject>& subjects() {
       {"decode", "The decoder beside clingo: boards per second, hard boards, large boards", measure_decode},
       {"misreading", "When as2 solve calls a board impossible: true boards refused, forged ones corrected",
        measure_misreading},
+      {"photos", "Drawn photos that as2 solve gets right, by turn, perspective, light, size and typeface",
+       measure_photos},
       {"prob",
        "Exact probabilities: tuned kernels against LibTorch operations, growth, each program's circuit",
        measure_prob},

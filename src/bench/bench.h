@@ -29,6 +29,7 @@ const std::vector<Subject>& subjects();
 
 nlohmann::ordered_json measure_decode(torch::Device device, const Progress& progress);      // decode.cpp
 nlohmann::ordered_json measure_misreading(torch::Device device, const Progress& progress);  // misreading.cpp
+nlohmann::ordered_json measure_photos(torch::Device device, const Progress& progress);      // photos.cpp
 nlohmann::ordered_json measure_prob(torch::Device device, const Progress& progress);        // prob.cpp
 nlohmann::ordered_json measure_solve(torch::Device device, const Progress& progress);       // solve.cpp
 nlohmann::ordered_json measure_tp(torch::Device device, const Progress& progress);          // tp.cpp

@@ -143,10 +143,13 @@ std::string board_text(const Solver& solver, const Answer& answer, const BoardTe
       out << '\n';
     }
   }
-  if (!answer.unique) {
+  if (answer.reread && answer.unique.value_or(false)) {
+    out << "  the digits as read have several solutions; this is the most probable reading that has one\n";
+  } else if (!answer.unique) {
     out << "  whether the answer is unique was not settled in time\n";
   } else if (!*answer.unique) {
-    out << "  NOT unique: the clues allow other solutions as well\n";
+    out << "  NOT unique: the clues allow other solutions as well"
+        << (answer.reread ? ", and no reading nearly as probable has only one" : "") << '\n';
   } else if (!answer.margin) {
     out << "  the answer is unique, and no other reading has one\n";
   } else {
@@ -184,6 +187,37 @@ Json board_json(const Solver& solver, const Answer& answer, bool explain) {
   json["margin"] = solved && answer.margin ? Json(*answer.margin) : Json(nullptr);
   if (explain) json["conflicts"] = groups_json(program, solver.conflict(answer));
   return json;
+}
+
+std::string entries_text(const Solver& solver, const Answer& answer,
+                         const std::vector<boards::Entry>& entries) {
+  if (entries.empty()) return "";
+  std::ostringstream out;
+  std::size_t right = 0;
+  for (const boards::Entry& entry : entries) {
+    const int is = answer.assignment()[static_cast<std::size_t>(entry.position)];
+    if (is == entry.symbol) {
+      ++right;
+      continue;
+    }
+    out << "  ! wrong entry: " << place(solver, entry.position) << " has a handwritten "
+        << symbol(solver, entry.position, entry.symbol) << " (" << probability(entry.belief) << "), is "
+        << symbol(solver, entry.position, is) << '\n';
+  }
+  out << "  " << right << " of " << entries.size() << " handwritten entries are right\n";
+  return out.str();
+}
+
+Json entries_json(const Solver& solver, const Answer& answer, const std::vector<boards::Entry>& entries) {
+  Json list = Json::array();
+  for (const boards::Entry& entry : entries) {
+    const int is = answer.assignment()[static_cast<std::size_t>(entry.position)];
+    list.push_back({{"position", solver.program().positions[static_cast<std::size_t>(entry.position)].name},
+                    {"read", symbol(solver, entry.position, entry.symbol)},
+                    {"p_read", entry.belief},
+                    {"right", is == entry.symbol}});
+  }
+  return list;
 }
 
 std::string no_completion(const Solver& solver, const Answer& answer) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "as2/solver.h"
+#include "boards/cell_reader.h"
 
 namespace as2::cli {
 
@@ -24,6 +25,13 @@ std::string board_text(const infer::Solver& solver, const infer::Answer& answer,
 
 // {status, assignment, confidence, read, changed, unique, margin}; with `explain` also conflicts.
 nlohmann::ordered_json board_json(const infer::Solver& solver, const infer::Answer& answer, bool explain);
+
+// The entries of a player that the answer contradicts, one line each and how many are right; as JSON all of
+// them. Both are empty where there are no entries.
+std::string entries_text(const infer::Solver& solver, const infer::Answer& answer,
+                         const std::vector<boards::Entry>& entries);
+nlohmann::ordered_json entries_json(const infer::Solver& solver, const infer::Answer& answer,
+                                    const std::vector<boards::Entry>& entries);
 
 // Why what was read has no completion, in one line, with the nearest answer's changes.
 std::string no_completion(const infer::Solver& solver, const infer::Answer& answer);

@@ -20,6 +20,7 @@
 #include "sudoku/board_list.h"
 #include "sudoku/hard.h"
 #include "sudoku/render.h"
+#include "vision/cell_set.h"
 
 namespace as2::cli {
 namespace {
@@ -278,6 +279,63 @@ Action declare_addition(CLI::App& command) {
   };
 }
 
+Action declare_photos(CLI::App& command) {
+  struct Options : Common {
+    MnistArguments mnist;
+    std::string fonts = "/usr/share/fonts";
+    vision::CellSetOptions cells;
+  };
+  auto options = std::make_shared<Options>();
+  options->cells.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  options->declare(command);
+  options->mnist.declare(command);
+  command.add_option("--fonts", options->fonts, "Folder of typefaces (.ttf, .otf), searched to the bottom")
+      ->capture_default_str();
+  command.add_option("--per-class", options->cells.per_class, "Pictures of each digit, printed and written")
+      ->check(CLI::Range(10, 1000000))
+      ->capture_default_str();
+  command.add_option("--seed", options->cells.seed, "The same seed and typefaces give the same pictures")
+      ->check(kSeeds)
+      ->capture_default_str();
+  command.add_option("--threads", options->cells.threads, "Threads")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  command.add_option("--out", options->out, "Folder for one sub-folder per class")->required();
+  command.footer(
+      "Draws pages with printed digits in every typeface found and with MNIST's handwritten ones, "
+      "photographs "
+      "them\n"
+      "(perspective, uneven light, blur, noise, JPEG) and cuts out their cells: 28x28 pictures of the "
+      "classes\n"
+      "blank, printed(0) to printed(9) and written(0) to written(9), as `as2 train cells` reads them. Of "
+      "every "
+      "ten\n"
+      "pictures one shows typefaces kept for validation, and one those kept for the test.");
+  return [options] {
+    const auto tell = [&](const std::string& text) { options->tell(text); };
+    const auto families = vision::find_typefaces(options->fonts, tell);
+    const datasets::Mnist mnist = datasets::read_mnist(options->mnist.find(*options));
+    Progress progress("pages", 0, options->quiet);
+    const vision::CellSet set = vision::make_cells(families, mnist, options->cells, [&](std::size_t pages) {
+      progress.advance(static_cast<std::int64_t>(pages));
+    });
+    Json classes = Json::object();
+    std::size_t count = 0;
+    for (const auto& [name, pixels] : set) {
+      const std::filesystem::path folder = std::filesystem::path(options->out) / name;
+      std::filesystem::create_directories(folder);
+      write_file((folder / "cells.idx3-ubyte").string(), datasets::format_idx_images(pixels));
+      classes[name] = pixels.size() / datasets::kDigitPixels;
+      count += pixels.size() / datasets::kDigitPixels;
+    }
+    return options->finish({{"out", options->out},
+                            {"families", families.size()},
+                            {"classes", classes},
+                            {"seed", options->cells.seed}},
+                           options->out + ": " + std::to_string(count) + " pictures of cells");
+  };
+}
+
 }  // namespace
 
 Action declare_data(CLI::App& command) {
@@ -290,6 +348,7 @@ Action declare_data(CLI::App& command) {
   add("mnist", "Finds MNIST, or fetches it, and checks it", declare_mnist);
   add("sudoku", "Generates puzzles with exactly one solution", declare_sudoku);
   add("render", "Draws boards with MNIST digits, as in the paper", declare_render);
+  add("photos", "Draws cells of photographed boards, for training", declare_photos);
   add("addition", "Generates tuples of digits and their sums", declare_addition);
   return [actions] {
     for (const auto& [subverb, action] : *actions) {

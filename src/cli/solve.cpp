@@ -7,8 +7,10 @@
 #include <set>
 
 #include "as2/error.h"
+#include "boards/photo_solver.h"
 #include "cli/board_text.h"
 #include "cli/engines.h"
+#include "cli/photo_score.h"
 #include "cli/validators.h"
 #include "cli/verbs.h"
 #include "files.h"
@@ -31,12 +33,12 @@ struct Arguments {
   double threshold = 0.9;
   int box = 3;
   EngineOptions engine;
-  bool explain = false, json = false, verbose = false;
+  bool explain = false, json = false, verbose = false, score = false;
 };
 
 struct Picture {
-  formats::Image image;
-  vision::BoardReading reading;
+  formats::Image image;  // kept where the answer is to be drawn into it
+  vision::Photo photo;
   vision::DebugPictures debug;
   std::string error;
 };
@@ -44,9 +46,10 @@ struct Picture {
 Picture read_picture(const std::string& path, const Arguments& arguments) {
   Picture picture;
   try {
-    picture.image = formats::read_image(path);
-    picture.reading = vision::read_board(picture.image, path, arguments.box,
-                                         arguments.debug_dir.empty() ? nullptr : &picture.debug);
+    formats::Image image = formats::read_image(path);
+    if (!arguments.out.empty()) picture.image = image;
+    picture.photo = vision::read_photo(std::move(image), path, arguments.box,
+                                       arguments.debug_dir.empty() ? nullptr : &picture.debug);
   } catch (const InputError& error) {
     picture.error = error.what();
   }
@@ -81,8 +84,9 @@ void write_debug(const std::string& image, const Picture& picture, const Argumen
     formats::write_png((fs::path(arguments.debug_dir) / (stem + "-" + step + ".png")).string(), shown);
 }
 
-EngineOptions with_threads(EngineOptions options, int threads) {
+EngineOptions for_solving(EngineOptions options, int threads) {
   options.threads = threads;
+  options.solver.unique = true;
   return options;
 }
 
@@ -94,8 +98,14 @@ class Solving {
         threads_(arguments.images.size() == 1 ? 1 : arguments.engine.threads),
         solver_(boards::open_board_solver(
                     arguments.model.empty() ? infer::default_model("sudoku") : fs::path(arguments.model),
-                    arguments.box, opener(engine, with_threads(arguments.engine, threads_.count())))
-                    .solver) {}
+                    arguments.box, opener(engine, for_solving(arguments.engine, threads_.count())))
+                    .solver),
+        photo_solver_(solver_, [this, &engine] {
+          const infer::Card card = infer::read_card(infer::default_model("cells"));
+          EngineOptions options = for_solving(arguments_.engine, threads_.count());
+          options.solver.restarts = 1;
+          return engine.open(options, card, infer::load_program(card.program), false);
+        }) {}
 
   int run() {
     const auto& images = arguments_.images;
@@ -103,6 +113,7 @@ class Solving {
     const auto start = Clock::now();
     for (std::size_t first = 0; first < images.size(); first += kBoardsAtOnce)
       solve_some(first, std::min(images.size(), first + kBoardsAtOnce));
+    if (arguments_.score) score_.print();
     if (arguments_.verbose) report(std::chrono::duration<double>(Clock::now() - start).count());
     return failed_ ? kInputAtFault : kDone;
   }
@@ -116,41 +127,59 @@ class Solving {
       pictures[k] = read_picture(arguments_.images[first + k], arguments_);
     });
     reading_seconds_ += std::chrono::duration<double>(Clock::now() - start).count();
+    // Boards without lines need no other network, so that many are answered together.
+    const auto is_plain = [](const Picture& picture) {
+      return picture.error.empty() && picture.photo.straight && !picture.photo.straight->lines;
+    };
     std::vector<infer::Scene> scenes;
     for (const Picture& picture : pictures) {
-      if (picture.error.empty()) scenes.push_back(boards::scene_of(picture.reading));
+      if (is_plain(picture)) scenes.push_back(boards::scene_of(*picture.photo.straight));
     }
-    const std::vector<infer::Answer> answers = solver_.solve(scenes, &times_);
-    std::size_t next = 0;
+    std::vector<infer::Answer> answers = solver_.solve(scenes, &times_);
+    auto next = answers.begin();
     for (std::size_t k = 0; k < pictures.size(); ++k) {
       const std::string& image = arguments_.images[first + k];
       write_debug(image, pictures[k], arguments_);
-      if (!pictures[k].error.empty()) {
-        fail(image, pictures[k].error, Json::object());
+      std::string error = pictures[k].error;
+      boards::PhotoAnswer answer;
+      try {
+        if (is_plain(pictures[k])) {
+          answer = boards::PhotoSolver::answered(pictures[k].photo, std::move(*next++));
+        } else if (error.empty()) {
+          answer = photo_solver_.solve(pictures[k].photo, image, &times_);
+        }
+      } catch (const InputError& unreadable) {
+        error = unreadable.what();
+      }
+      if (arguments_.score) score_.add(image, error.empty() ? &answer : nullptr, solver_, error);
+      if (!error.empty()) {
+        fail(image, error, Json::object());
       } else {
-        show(image, pictures[k], answers[next++]);
+        show(image, pictures[k], answer);
       }
     }
   }
 
-  void show(const std::string& image, const Picture& picture, const infer::Answer& answer) {
+  void show(const std::string& image, const Picture& picture, const boards::PhotoAnswer& found) {
+    const infer::Answer& answer = found.answer;
     Json json = arguments_.json ? board_json(solver_, answer, arguments_.explain) : Json::object();
     if (!answer.completable) {
-      const InputError error({image}, no_completion(solver_, answer), {"saw " + picture.reading.saw});
+      const InputError error({image}, no_completion(solver_, answer), {"saw " + found.saw});
       fail(image, error.what(), json);
       return;
     }
     if (!arguments_.out.empty()) {
-      formats::write_png(
-          drawn_path(image, arguments_).string(),
-          vision::draw_answer(picture.image, picture.reading, boards::digits_of(solver_, answer)));
+      formats::write_png(drawn_path(image, arguments_).string(),
+                         vision::draw_answer(picture.image, found.lattice, found.blank,
+                                             boards::digits_of(solver_, answer), picture.photo.dark_ink));
     }
     if (arguments_.json) {
+      if (!found.entries.empty()) json["entries"] = entries_json(solver_, answer, found.entries);
       print(image, json);
     } else {
-      std::cout << image << ": " << picture.reading.saw << '\n'
+      std::cout << image << ": " << found.saw << '\n'
                 << board_text(solver_, answer, {arguments_.threshold, arguments_.explain, colour_wanted()})
-                << std::flush;
+                << entries_text(solver_, answer, found.entries) << std::flush;
     }
   }
 
@@ -184,6 +213,8 @@ class Solving {
   const Arguments& arguments_;
   native::Threads threads_;
   infer::Solver solver_;
+  boards::PhotoSolver photo_solver_;
+  PhotoScore score_;
   infer::SolveTimes times_;
   double reading_seconds_ = 0;
   bool failed_ = false;
@@ -227,14 +258,20 @@ Action declare_solve_on(CLI::App& command, const std::vector<Engine>& engines) {
   command.add_option("--debug-dir", arguments->debug_dir,
                      "Folder for pictures of what was seen in each image: ink, grid, cells");
   declare_engine(command, arguments->engine);
+  command.add_flag("--score", arguments->score,
+                   "Compares with the clues in the .dat file beside each picture; the tally goes to standard "
+                   "error");
   command.add_flag("--verbose", arguments->verbose, "Boards per second, and what each step takes");
   command.footer(
-      "Reads straight pictures cropped to one board with drawn lines, 200 to 4,000 pixels a side, dark "
-      "ink on\n"
-      "light paper or the reverse, and boards of 28-pixel cells without lines (`as2 data render`). The "
-      "answer\n"
-      "is the most probable reading that has a solution, so a misread digit is put right where the rules "
-      "show it.\n"
+      "Reads photos and scans of one board with drawn lines, any way up, printed or handwritten, dark ink on "
+      "light\n"
+      "paper or the reverse, and boards of 28-pixel cells without lines (`as2 data render`). The answer is "
+      "the\n"
+      "most probable reading that has a solution, so a misread digit is put right where the rules show it; "
+      "where\n"
+      "the digits as read have several solutions, the most probable reading nearby that has exactly one. "
+      "Digits\n"
+      "that a pen added to a printed board are not clues: those that the solution contradicts are named.\n"
       "In JSON `confidence` is perception's belief in a clue and the reasoner's in a filled cell, `margin` "
       "the\n"
       "difference in log p to the next best answer. A picture that cannot be solved gives an error in its "

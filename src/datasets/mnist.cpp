@@ -147,6 +147,24 @@ MnistFiles find_mnist(const MnistOptions& options) {
   return files_in(folder, false);
 }
 
+std::vector<std::uint8_t> read_idx_images(const std::string& path) {
+  const std::string bytes = formats::read_unpacked(path);
+  check_idx(bytes, 3, path);
+  return {bytes.begin() + 16, bytes.end()};
+}
+
+std::string format_idx_images(const std::vector<std::uint8_t>& pixels) {
+  std::string bytes;
+  const auto add = [&](std::size_t number) {
+    for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(number >> shift & 0xff);
+  };
+  for (const std::size_t number :
+       {std::size_t{0x803}, pixels.size() / kDigitPixels, std::size_t{kDigitSide}, std::size_t{kDigitSide}})
+    add(number);
+  bytes.append(pixels.begin(), pixels.end());
+  return bytes;
+}
+
 Digits read_digits(const std::string& images_path, const std::string& labels_path) {
   return digits_of(formats::read_unpacked(images_path), images_path, formats::read_unpacked(labels_path),
                    labels_path);

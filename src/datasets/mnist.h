@@ -57,6 +57,9 @@ inline Mnist load_mnist(const MnistOptions& options = {}) {
 
 // One pair of idx files, plain or gzipped, of any length.
 Digits read_digits(const std::string& images_path, const std::string& labels_path);
+// The pictures alone, 28 × 28 bytes each, and such a file's bytes.
+std::vector<std::uint8_t> read_idx_images(const std::string& path);
+std::string format_idx_images(const std::vector<std::uint8_t>& pixels);
 // For each label 0 … 9 the indices of its digits, in order.
 std::vector<std::vector<std::uint32_t>> indices_by_label(const Digits& digits);
 

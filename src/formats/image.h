@@ -23,6 +23,7 @@ struct Image {
 Image read_image(const std::string& path);
 Image decode_image(const std::string& bytes, const std::string& name);
 std::string encode_png(const Image& image);
+std::string encode_jpeg(const Image& image, int quality);  // 1 … 100
 void write_png(const std::string& path, const Image& image);
 
 // Scales to the given size: averages areas when shrinking, interpolates when enlarging.

@@ -262,13 +262,26 @@ Image read_image(const std::string& path) {
   return decode_image(read_file(path), path);
 }
 
+namespace {
+
+void append_bytes(void* to, void* data, int size) {
+  static_cast<std::string*>(to)->append(static_cast<const char*>(data), static_cast<std::size_t>(size));
+}
+
+}  // namespace
+
 std::string encode_png(const Image& image) {
   std::string bytes;
-  const auto append = [](void* to, void* data, int size) {
-    static_cast<std::string*>(to)->append(static_cast<const char*>(data), static_cast<std::size_t>(size));
-  };
-  const int done =
-      stbi_write_png_to_func(append, &bytes, image.width, image.height, 1, image.pixels.data(), image.width);
+  const int done = stbi_write_png_to_func(append_bytes, &bytes, image.width, image.height, 1,
+                                          image.pixels.data(), image.width);
+  AS2_REQUIRE(done, "an image of at least one pixel");
+  return bytes;
+}
+
+std::string encode_jpeg(const Image& image, int quality) {
+  std::string bytes;
+  const int done = stbi_write_jpg_to_func(append_bytes, &bytes, image.width, image.height, 1,
+                                          image.pixels.data(), quality);
   AS2_REQUIRE(done, "an image of at least one pixel");
   return bytes;
 }

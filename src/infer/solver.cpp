@@ -51,31 +51,45 @@ Solver::Solver(Solver&&) noexcept = default;
 
 std::vector<Answer> Solver::solve(const std::vector<Scene>& scenes, SolveTimes* times) {
   std::vector<Answer> answers;
-  SolveTimes spent;
   for (std::size_t first = 0; first < scenes.size(); first += kAtOnce) {
-    for (Answer& answer :
-         solve_together(scenes.data() + first, std::min(kAtOnce, scenes.size() - first), spent))
-      answers.push_back(std::move(answer));
+    const std::vector<Scene> some(
+        scenes.begin() + static_cast<std::ptrdiff_t>(first),
+        scenes.begin() + static_cast<std::ptrdiff_t>(std::min(scenes.size(), first + kAtOnce)));
+    for (Answer& one : answer(look(some, times), times)) answers.push_back(std::move(one));
+  }
+  return answers;
+}
+
+std::vector<Evidence> Solver::look(const std::vector<Scene>& scenes, SolveTimes* times) {
+  Stopwatch watch;
+  std::vector<Evidence> seen = look_together(scenes.data(), scenes.size());
+  if (times) times->perception += watch.lap();
+  return seen;
+}
+
+std::vector<Answer> Solver::answer(std::vector<Evidence> evidence, SolveTimes* times) {
+  std::vector<Answer> answers;
+  SolveTimes spent;
+  for (std::size_t first = 0; first < evidence.size(); first += kAtOnce) {
+    for (Answer& one : answer_together(&evidence[first], std::min(kAtOnce, evidence.size() - first), spent))
+      answers.push_back(std::move(one));
   }
   if (times) {
-    times->perception += spent.perception;
     times->reasoning += spent.reasoning;
     times->decoding += spent.decoding;
   }
   return answers;
 }
 
-std::vector<Answer> Solver::solve_together(const Scene* first, std::size_t count, SolveTimes& times) {
+std::vector<Answer> Solver::answer_together(Evidence* first, std::size_t count, SolveTimes& times) {
   Stopwatch watch;
-  std::vector<Evidence> seen = look(first, count);
-  times.perception += watch.lap();
   std::vector<decode::Beliefs> reasoned;
-  if (guide_) reasoned = guide_->guide(seen);
+  if (guide_) reasoned = guide_->guide({first, first + count});
   times.reasoning += watch.lap();
   std::vector<Answer> answers(count);
   for (std::size_t n = 0; n < count; ++n) {
-    answers[n].beliefs = std::move(seen[n].beliefs);
-    answers[n].evidence = std::move(seen[n].positions);
+    answers[n].beliefs = std::move(first[n].beliefs);
+    answers[n].evidence = std::move(first[n].positions);
     answers[n].reasoned = guide_ ? std::move(reasoned[n]) : answers[n].beliefs;
   }
   decode::DecodeOptions options;
@@ -88,12 +102,14 @@ std::vector<Answer> Solver::solve_together(const Scene* first, std::size_t count
   for (std::size_t n = 0; n < count; ++n) {
     answers[n].decoded = std::move(decoded[n]);
     conclude(answers[n]);
+    if (options_.unique && answers[n].completable && answers[n].unique == std::optional(false))
+      read_again(answers[n]);
   }
   times.decoding += watch.lap();
   return answers;
 }
 
-std::vector<Evidence> Solver::look(const Scene* first, std::size_t count) {
+std::vector<Evidence> Solver::look_together(const Scene* first, std::size_t count) {
   const decode::Beliefs uniform = uniform_beliefs(*program_);
   const auto stride = static_cast<std::size_t>(program_->max_symbols());
   std::vector<Evidence> seen(count, Evidence{uniform, {}});
@@ -126,9 +142,27 @@ std::vector<Evidence> Solver::look(const Scene* first, std::size_t count) {
   return seen;
 }
 
+void Solver::read_again(Answer& answer) const {
+  decode::DecodeOptions options;
+  options.unique = true;
+  options.unique_margin = options_.misreading;
+  options.time_budget_seconds = options_.time_budget_seconds;
+  options.minimal_conflict = false;
+  decode::Decoded decoded = decoder_.decode({answer.beliefs, {}, answer.evidence, answer.reasoned}, options);
+  answer.reread = decoded.unique;
+  if (!decoded.unique || !decoded.unique->found) return;
+  Answer again = answer;
+  again.decoded = std::move(decoded);
+  again.margin.reset();
+  conclude(again);
+  again.unique = true;
+  if (again.completable) answer = std::move(again);
+}
+
 void Solver::conclude(Answer& answer) const {
   const auto& models = answer.decoded.models;
   if (models.empty()) return;
+  answer.correction = 0;
   answer.explanation = decode::explain(*program_, answer.beliefs, models[0].assignment);
   for (const decode::Change& change : answer.explanation.changed)
     answer.correction += std::log(change.p_read) - std::log(std::max(change.p_decoded, 1e-30));

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "as2/error.h"
-#include "infer/network_options.h"
+#include "datasets/mnist.h"
 #include "infer/pictures.h"
 
 namespace as2::task {
@@ -21,11 +21,16 @@ std::vector<fs::path> sorted_entries(const fs::path& folder) {
   return entries;
 }
 
-torch::Tensor read_picture(const fs::path& path) {
-  const std::vector<std::uint8_t> pixels = infer::read_picture(path.string());
-  torch::Tensor grey = torch::empty({infer::kPictureSide, infer::kPictureSide}, torch::kUInt8);
-  std::copy(pixels.begin(), pixels.end(), grey.data_ptr<std::uint8_t>());
-  return grey;
+// The pictures of a file: one, or those of an idx file as MNIST has them.
+std::vector<torch::Tensor> read_pictures(const fs::path& path) {
+  const bool many = path.extension() == ".idx3-ubyte";
+  const std::vector<std::uint8_t> bytes =
+      many ? datasets::read_idx_images(path.string()) : infer::read_picture(path.string());
+  torch::Tensor grey = torch::empty({static_cast<std::int64_t>(bytes.size()) / datasets::kDigitPixels,
+                                     datasets::kDigitSide, datasets::kDigitSide},
+                                    torch::kUInt8);
+  std::copy(bytes.begin(), bytes.end(), grey.data_ptr<std::uint8_t>());
+  return grey.unbind(0);
 }
 
 }  // namespace
@@ -40,9 +45,11 @@ PictureFolder read_picture_folder(const std::string& path) {
     if (!fs::is_directory(sub)) continue;
     std::size_t number = 0;
     for (const fs::path& file : sorted_entries(sub)) {
-      const std::size_t place = number++ % 10, part = place < 8 ? 0 : place - 7;
-      pixels[part].push_back(read_picture(file));
-      classes[part].push_back(static_cast<std::int64_t>(folder.names.size()));
+      for (torch::Tensor& picture : read_pictures(file)) {
+        const std::size_t place = number++ % 10, part = place < 8 ? 0 : place - 7;
+        pixels[part].push_back(std::move(picture));
+        classes[part].push_back(static_cast<std::int64_t>(folder.names.size()));
+      }
     }
     if (number < 10) {
       throw InputError({sub.string()}, "has " + std::to_string(number) + " pictures, expected at least 10",

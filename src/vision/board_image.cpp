@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "as2/error.h"
 #include "datasets/mnist.h"
@@ -72,14 +71,6 @@ bool is_black(const formats::Image& image) {
   return std::all_of(image.pixels.begin(), image.pixels.end(), [](int pixel) { return pixel == 0; });
 }
 
-formats::Image montage(const std::vector<formats::Image>& cells, int side) {
-  formats::Image sheet(side * (datasets::kDigitSide + 1), side * (datasets::kDigitSide + 1), 90);
-  for (int k = 0; k < side * side; ++k)
-    formats::paste(sheet, cells[k], k % side * (datasets::kDigitSide + 1),
-                   k / side * (datasets::kDigitSide + 1));
-  return sheet;
-}
-
 // A board of the paper's kind: nothing but paper along the cells' borders.
 bool is_without_lines(const formats::Image& picture, const Ink& ink, int side) {
   if (picture.width != datasets::kDigitSide * side || picture.height != datasets::kDigitSide * side)
@@ -115,6 +106,8 @@ BoardReading cut_without_lines(const formats::Image& picture, const Ink& ink, in
     reading.cells.push_back(blank ? formats::Image(datasets::kDigitSide, datasets::kDigitSide) : cell);
   }
   reading.lines = false;
+  const double far = datasets::kDigitSide * side;
+  reading.lattice = Lattice::of({Point{0, 0}, Point{far, 0}, Point{far, far}, Point{0, far}}, side);
   return reading;
 }
 
@@ -144,16 +137,26 @@ BoardReading cut_between(const GridLines& lines, const Ink& ink, int side, const
                                        : normalised_digit(cell, ink.threshold));
     reading.blank.push_back(is_black(reading.cells.back()));
   }
+  reading.lattice.side = side;
+  for (const auto& [top, bottom] : lines.down) {
+    for (const auto& [left, right] : lines.across)
+      reading.lattice.crossings.push_back({(left + right) / 2, (top + bottom) / 2});
+  }
   return reading;
 }
 
-formats::Image with_grid(const formats::Image& picture, const GridLines& lines) {
-  formats::Image marked = picture;
-  for (const auto& [begin, end] : lines.down)
-    formats::fill_rectangle(marked, 0, static_cast<int>((begin + end) / 2), marked.width, 1, 128);
-  for (const auto& [begin, end] : lines.across)
-    formats::fill_rectangle(marked, static_cast<int>((begin + end) / 2), 0, 1, marked.height, 128);
-  return marked;
+// The points of a digit's strokes in a box of width 4 and height 6, each stroke's in order.
+std::vector<std::vector<Point>> strokes_of(int digit) {
+  AS2_REQUIRE(digit >= 1 && digit <= 9, "digits 1 to 9 can be drawn");
+  std::vector<std::vector<Point>> strokes(1);
+  for (const char* at = kStrokes[digit - 1]; *at != '\0'; at += 2) {
+    if (*at == '|') {
+      strokes.emplace_back();
+      ++at;
+    }
+    strokes.back().push_back({static_cast<double>(at[0] - '0'), static_cast<double>(at[1] - '0')});
+  }
+  return strokes;
 }
 
 }  // namespace
@@ -214,8 +217,8 @@ BoardReading read_board(const formats::Image& picture, const std::string& name, 
     reading = cut_without_lines(picture, ink, side);
   } else {
     const GridLines lines = find_grid(ink, name, side, debug);
-    if (debug) debug->emplace_back("grid", with_grid(picture, lines));
     reading = cut_between(lines, ink, side, name);
+    if (debug) debug->emplace_back("grid", with_lattice(picture, reading.lattice));
   }
   reading.side = side;
   reading.dark_ink = ink.dark;
@@ -230,36 +233,59 @@ BoardReading read_board(const formats::Image& picture, const std::string& name, 
   return reading;
 }
 
+formats::Image montage(const std::vector<formats::Image>& cells, int side) {
+  formats::Image sheet(side * (datasets::kDigitSide + 1), side * (datasets::kDigitSide + 1), 90);
+  for (int k = 0; k < side * side; ++k)
+    formats::paste(sheet, cells[k], k % side * (datasets::kDigitSide + 1),
+                   k / side * (datasets::kDigitSide + 1));
+  return sheet;
+}
+
+formats::Image with_lattice(const formats::Image& picture, const Lattice& lattice) {
+  formats::Image marked = picture;
+  const double thick = std::max(1.0, lattice.pitch() / 40);
+  for (int line = 0; line <= lattice.side; ++line) {
+    for (int k = 0; k < lattice.side; ++k) {
+      for (const auto& [a, b] : {std::pair(lattice.node(k, line), lattice.node(k + 1, line)),
+                                 std::pair(lattice.node(line, k), lattice.node(line, k + 1))})
+        formats::draw_line(marked, a.x, a.y, b.x, b.y, thick, 128);
+    }
+  }
+  return marked;
+}
+
 void draw_digit(formats::Image& image, int digit, const CellPlace& place, double thickness,
                 std::uint8_t gray) {
-  AS2_REQUIRE(digit >= 1 && digit <= 9, "digits 1 to 9 can be drawn");
-  const char* strokes = kStrokes[digit - 1];
-  const auto point = [&](std::size_t at) {
-    return std::pair(place.x + (strokes[at] - '0') * place.width / 4.0,
-                     place.y + (strokes[at + 1] - '0') * place.height / 6.0);
+  const auto seen = [&](Point p) {
+    return Point{place.x + p.x * place.width / 4.0, place.y + p.y * place.height / 6.0};
   };
-  for (std::size_t at = 0; at + 3 < std::strlen(strokes); at += 2) {
-    if (strokes[at + 2] == '|') {
-      ++at;
-      continue;
+  for (const std::vector<Point>& stroke : strokes_of(digit)) {
+    for (std::size_t k = 0; k + 1 < stroke.size(); ++k) {
+      const Point a = seen(stroke[k]), b = seen(stroke[k + 1]);
+      formats::draw_line(image, a.x, a.y, b.x, b.y, thickness, gray);
     }
-    const auto [x0, y0] = point(at);
-    const auto [x1, y1] = point(at + 2);
-    formats::draw_line(image, x0, y0, x1, y1, thickness, gray);
   }
 }
 
-formats::Image draw_answer(const formats::Image& picture, const BoardReading& reading,
-                           const sudoku::Grid& answer) {
-  AS2_REQUIRE(answer.size() == reading.places.size(), "an answer for every cell");
+formats::Image draw_answer(const formats::Image& picture, const Lattice& lattice,
+                           const std::vector<bool>& blank, const sudoku::Grid& answer, bool dark_ink) {
+  AS2_REQUIRE(
+      answer.size() == blank.size() && blank.size() == static_cast<std::size_t>(lattice.side * lattice.side),
+      "an answer for every cell");
+  constexpr double kHeight = 0.55, kWidth = 0.33;  // of the cell
   formats::Image result = picture;
-  for (std::size_t k = 0; k < answer.size(); ++k) {
-    if (!reading.blank[k]) continue;
-    const CellPlace& cell = reading.places[k];
-    const int height = cell.height * 6 / 10, width = height * 6 / 10;
-    const CellPlace place{cell.x + (cell.width - width) / 2, cell.y + (cell.height - height) / 2, width,
-                          height};
-    draw_digit(result, answer[k], place, std::max(1.2, 0.06 * cell.height), reading.dark_ink ? 110 : 150);
+  for (int cell = 0; cell < lattice.side * lattice.side; ++cell) {
+    const auto k = static_cast<std::size_t>(cell);
+    if (!blank[k]) continue;
+    const double left = cell % lattice.side + (1 - kWidth) / 2, top = cell / lattice.side + (1 - kHeight) / 2;
+    const auto seen = [&](Point p) { return lattice.at(left + p.x * kWidth / 4, top + p.y * kHeight / 6); };
+    for (const std::vector<Point>& stroke : strokes_of(answer[k])) {
+      for (std::size_t i = 0; i + 1 < stroke.size(); ++i) {
+        const Point a = seen(stroke[i]), b = seen(stroke[i + 1]);
+        formats::draw_line(result, a.x, a.y, b.x, b.y, std::max(1.2, 0.06 * lattice.pitch()),
+                           dark_ink ? 110 : 150);
+      }
+    }
   }
   return result;
 }

@@ -10,6 +10,7 @@
 
 #include "formats/image.h"
 #include "sudoku/board.h"
+#include "vision/lattice.h"
 
 namespace as2::vision {
 
@@ -24,6 +25,7 @@ struct BoardReading {
       cells;  // 28×28, white on black, centred and scaled as MNIST; all black where blank
   std::vector<bool> blank;
   std::vector<CellPlace> places;
+  Lattice lattice;
   bool dark_ink = true;
   bool lines = true;  // false: a board of the paper's kind, its cells cut out as they are
   std::string saw;    // one sentence for people
@@ -36,9 +38,19 @@ using DebugPictures = std::vector<std::pair<std::string, formats::Image>>;
 BoardReading read_board(const formats::Image& picture, const std::string& name, int box = 3,
                         DebugPictures* debug = nullptr);
 
-// The picture with the answer's digits (1 … 9) written into the blank cells, thinner and paler than the ink.
-formats::Image draw_answer(const formats::Image& picture, const BoardReading& reading,
-                           const sudoku::Grid& answer);
+// The picture with the answer's digits (1 … 9) written into the blank cells as the sheet lies, thinner and
+// paler than the ink.
+formats::Image draw_answer(const formats::Image& picture, const Lattice& lattice,
+                           const std::vector<bool>& blank, const sudoku::Grid& answer, bool dark_ink);
+inline formats::Image draw_answer(const formats::Image& picture, const BoardReading& reading,
+                                  const sudoku::Grid& answer) {
+  return draw_answer(picture, reading.lattice, reading.blank, answer, reading.dark_ink);
+}
+
+// The cells side by side, for people.
+formats::Image montage(const std::vector<formats::Image>& cells, int side);
+// The picture with the lattice's lines in grey.
+formats::Image with_lattice(const formats::Image& picture, const Lattice& lattice);
 
 // Draws 1 … 9 with a few straight strokes, filling the place.
 void draw_digit(formats::Image& image, int digit, const CellPlace& place, double thickness,

@@ -14,6 +14,7 @@
 #include "support/temporary_folder.h"
 #include "vision/board_image.h"
 #include "vision/board_pictures.h"
+#include "vision/page.h"
 
 namespace as2::cli {
 namespace {
@@ -243,6 +244,111 @@ TEST_F(SolveVerb, SmallBoards) {
   const Finished finished = run("small.png --box 2 --json");
   ASSERT_EQ(finished.exit_code, 0) << finished.out << finished.err;
   EXPECT_EQ(grid_of(Json::parse(finished.out)["assignment"], 4), board.solution);
+}
+
+// A photo of a sheet: the puzzle printed, and what a player wrote into it (0: nothing).
+vision::Page photo_of(const Grid& puzzle, const Grid& written, const vision::PageOptions& options,
+                      const datasets::Digits& digits,
+                      const std::vector<std::vector<std::uint32_t>>& by_label) {
+  std::vector<vision::CellContent> contents(puzzle.size());
+  for (std::size_t k = 0; k < puzzle.size(); ++k) {
+    if (puzzle[k] != 0) contents[k] = {vision::CellContent::kPrinted, puzzle[k]};
+    if (puzzle[k] == 0 && written[k] != 0) contents[k] = {vision::CellContent::kWritten, written[k]};
+  }
+  Random random(11);
+  return vision::draw_page(contents, options, {nullptr, &digits, &by_label}, random);
+}
+
+TEST_F(SolveVerb, PhotosAreReadAnyWayUpAndFilledInAsTheyLie) {
+  const Board board = boards(1, 36)[0];
+  struct Way {
+    const char* name;
+    double turn, tilt;
+    const char* said;
+  };
+  for (const Way& way :
+       {Way{"slanting", 0.15, 0.4, " printed"}, Way{"upside-down", 3.3, 0.2, "turned by 180 degrees"},
+        Way{"sideways", 1.5, 0, "turned by"}}) {
+    vision::PageOptions options;
+    options.turn = way.turn;
+    options.tilt = way.tilt;
+    options.light_lost = 0.5;
+    options.blur = 0.7;
+    options.noise = 3;
+    const vision::Page page = photo_of(board.puzzle, Grid(81, 0), options, *digits_, by_label_);
+    const std::string name = std::string(way.name) + ".png";
+    formats::write_png(path(name), page.picture);
+    const Finished finished = run(name + " --out answer.png --debug-dir seen");
+    ASSERT_EQ(finished.exit_code, 0) << way.name << ": " << finished.err;
+    EXPECT_THAT(finished.out, HasSubstr(way.said));
+    EXPECT_THAT(finished.out, HasSubstr("36 of 81 cells filled"));
+    EXPECT_THAT(finished.out, HasSubstr("the answer is unique"));
+    for (const char* step : {"picture", "ink", "grid", "cells"})
+      EXPECT_TRUE(std::filesystem::exists(path("seen/" + std::string(way.name) + "-" + step + ".png")))
+          << step;
+    EXPECT_EQ(grid_of(Json::parse(run(name + " --json").out)["assignment"]), board.solution) << way.name;
+    // Written where the blank cells lie, and nowhere else.
+    const Image answer = formats::read_image(path("answer.png"));
+    ASSERT_EQ(answer.width, page.picture.width);
+    for (int cell = 0; cell < 81; ++cell) {
+      const vision::Point middle = page.lattice.at(cell % 9 + 0.5, cell / 9 + 0.5);
+      int changed = 0;
+      for (int y = -8; y <= 8; ++y) {
+        for (int x = -8; x <= 8; ++x) {
+          const int u = static_cast<int>(middle.x) + x, v = static_cast<int>(middle.y) + y;
+          changed += answer.at(u, v) != page.picture.at(u, v);
+        }
+      }
+      EXPECT_EQ(changed > 0, board.puzzle[static_cast<std::size_t>(cell)] == 0)
+          << way.name << ", cell " << cell;
+    }
+  }
+}
+
+TEST_F(SolveVerb, APlayersMistakesAreNamed) {
+  const Board board = boards(1, 36)[0];
+  Grid written(81, 0);
+  int entries = 0;
+  for (std::size_t k = 0; k < 81 && entries < 6; ++k) {
+    if (board.puzzle[k] == 0) written[k] = board.solution[k], ++entries;
+  }
+  const std::size_t wrong = static_cast<std::size_t>(
+      std::find_if(written.begin(), written.end(), [](int digit) { return digit != 0; }) - written.begin());
+  written[wrong] = written[wrong] % 9 + 1;
+  vision::PageOptions options;
+  options.turn = 0.1;
+  options.pitch = 56;
+  formats::write_png(path("played.png"),
+                     photo_of(board.puzzle, written, options, *digits_, by_label_).picture);
+  const Finished finished = run("played.png");
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("36 printed and 6 handwritten digits"));
+  EXPECT_THAT(finished.out, HasSubstr("! wrong entry: row " + std::to_string(wrong / 9 + 1) + ", column " +
+                                      std::to_string(wrong % 9 + 1) + " has a handwritten " +
+                                      std::to_string(written[wrong])));
+  EXPECT_THAT(finished.out, HasSubstr("5 of 6 handwritten entries are right"));
+  const Json json = Json::parse(run("played.png --json").out);
+  EXPECT_EQ(json["entries"].size(), 6u);
+  EXPECT_EQ(json["entries"][0]["right"], false);
+  EXPECT_EQ(grid_of(json["assignment"]), board.solution);
+}
+
+TEST_F(SolveVerb, ScoresPhotosAgainstTheirClues) {
+  const Board board = boards(1, 36)[0];
+  vision::PageOptions options;
+  options.turn = 0.1;
+  formats::write_png(path("p.png"),
+                     photo_of(board.puzzle, Grid(81, 0), options, *digits_, by_label_).picture);
+  std::string clues = "a camera\n9x9 PNG\n";
+  for (std::size_t k = 0; k < 81; ++k) clues += std::to_string(board.puzzle[k]) + (k % 9 == 8 ? "\n" : " ");
+  write_file(path("p.dat"), clues);
+  EXPECT_THAT(run("p.png --score").err,
+              HasSubstr("1 photos: 1 boards found; 81 of 81 cells read; 1 wholly right"));
+  clues[clues.size() - 2] = clues[clues.size() - 2] == '0' ? '5' : '0';
+  write_file(path("p.dat"), clues);
+  EXPECT_THAT(run("p.png --score").err, HasSubstr("80 of 81 cells read; 0 wholly right"));
+  write_file(path("p.dat"), "short\n");
+  EXPECT_EQ(run("p.png --score").exit_code, 1);
 }
 
 TEST_F(SolveVerb, MistakesInUse) {

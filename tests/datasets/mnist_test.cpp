@@ -95,6 +95,9 @@ TEST(Idx, ReadsPlainAndGzipped) {
   EXPECT_EQ(packed.pixels, plain.pixels);
   EXPECT_EQ(packed.labels, plain.labels);
   EXPECT_THAT(indices_by_label(plain)[4], testing::ElementsAre(4, 14, 24));
+  EXPECT_EQ(read_idx_images(folder / "i"), plain.pixels);
+  EXPECT_EQ(format_idx_images(plain.pixels), images);
+  EXPECT_THAT(error_of([&] { read_idx_images(folder / "l"); }), HasSubstr("an idx file of images"));
 }
 
 TEST(Idx, NamesTheBrokenFileAndWhatWasExpected) {

@@ -2,10 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "datasets/mnist.h"
 #include "random.h"
 #include "support/bars.h"
 #include "support/temporary_folder.h"
 #include "task/batches.h"
+#include "task/picture_folder.h"
 #include "task/sources.h"
 #include "task/task.h"
 
@@ -170,6 +172,22 @@ TEST_P(EverySource, PatternsThatMatchNothingAreRefused) {
 
 INSTANTIATE_TEST_SUITE_P(Sources, EverySource, ::testing::ValuesIn(source_names()),
                          [](const auto& source) { return source.param; });
+
+// An idx file in a symbol's folder is as many pictures as it holds, split by tens like single ones.
+TEST(PictureFolder, ReadsIdxFiles) {
+  const test::TemporaryFolder folder;
+  std::vector<std::uint8_t> pixels(20 * datasets::kDigitPixels);
+  for (std::size_t k = 0; k < pixels.size(); ++k)
+    pixels[k] = static_cast<std::uint8_t>(k / datasets::kDigitPixels);
+  for (const char* name : {"blank", "printed(1)"})
+    folder.put(std::string(name) + "/cells.idx3-ubyte", datasets::format_idx_images(pixels));
+  const PictureFolder read = read_picture_folder(folder.str());
+  EXPECT_EQ(read.names, (std::vector<std::string>{"blank", "printed(1)"}));
+  ASSERT_EQ(read.pixels[0].size(0), 2 * 16);
+  ASSERT_EQ(read.pixels[1].size(0), 2 * 2);
+  EXPECT_EQ(read.pixels[1][1][0][0].item<int>(), 18) << "the ninth of the second ten, taken as it is";
+  EXPECT_EQ(read.classes[2][3].item<int>(), 1);
+}
 
 }  // namespace
 }  // namespace as2::task

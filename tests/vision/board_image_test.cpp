@@ -8,7 +8,6 @@
 
 #include "as2/error.h"
 #include "datasets/real_mnist.h"
-#include "stb_image_write.h"
 #include "sudoku/board_list.h"
 #include "sudoku/render.h"
 #include "vision/board_pictures.h"
@@ -278,15 +277,6 @@ TEST(BoardImage, GivesMnistDigitsBackFromDrawnGrids) {
   }
 }
 
-std::string encode_jpeg(const formats::Image& image, int quality) {
-  std::string bytes;
-  const auto append = [](void* to, void* data, int size) {
-    static_cast<std::string*>(to)->append(static_cast<const char*>(data), static_cast<std::size_t>(size));
-  };
-  stbi_write_jpg_to_func(append, &bytes, image.width, image.height, 1, image.pixels.data(), quality);
-  return bytes;
-}
-
 TEST(BoardImage, ReadsRandomMixturesOfFlaws) {
   for (int k = 0; k < 40; ++k) {
     Random random(99, k);
@@ -306,7 +296,8 @@ TEST(BoardImage, ReadsRandomMixturesOfFlaws) {
     const sudoku::Grid puzzle = sudoku::generate({3, 22, 50, 5}, k).puzzle;
     formats::Image picture = picture_of(
         o, 9, [&](int cell) { return drawn(puzzle[cell]); }, k);
-    if (k % 2) picture = formats::decode_image(encode_jpeg(picture, random.between(40, 90)), "p.jpg");
+    if (k % 2)
+      picture = formats::decode_image(formats::encode_jpeg(picture, random.between(40, 90)), "p.jpg");
     try {
       const BoardReading reading = read_board(picture, "p.png");
       for (int cell = 0; cell < 81; ++cell) ASSERT_EQ(reading.blank[cell], puzzle[cell] == 0) << k;

@@ -1,0 +1,167 @@
+// How many drawn photos `as2 solve` gets wholly right (every clue read, the answer unique and right) as one
+// thing at a time gets worse: turn, perspective, light, size, typeface. Typefaces are those of this machine
+// that training never sees (vision/typefaces.h).
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+
+#include "as2/error.h"
+#include "bench/bench.h"
+#include "boards/boards.h"
+#include "boards/photo_solver.h"
+#include "infer/card.h"
+#include "native/networks.h"
+#include "sudoku/board.h"
+#include "vision/page.h"
+#include "vision/typefaces.h"
+
+namespace as2::bench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
+
+constexpr int kBoards = 12;
+constexpr double kDegree = 3.14159265358979323846 / 180;
+constexpr const char* kFonts = "/usr/share/fonts";
+
+struct Face {
+  std::string name;
+  const formats::Typeface* face = nullptr;
+};
+
+// Six of the families kept for the test, evenly spread over the alphabet.
+std::vector<Face> test_faces(const std::vector<vision::Family>& families) {
+  std::vector<const vision::Family*> kept;
+  for (const vision::Family& family : families) {
+    if (family.part == vision::FacePart::kTest) kept.push_back(&family);
+  }
+  std::vector<Face> faces;
+  const std::size_t count = std::min<std::size_t>(6, kept.size());
+  for (std::size_t k = 0; k < count; ++k) {
+    const formats::Typeface& face = kept[k * kept.size() / count]->faces.front();
+    faces.push_back({std::filesystem::path(face.path()).stem().string(), &face});
+  }
+  return faces;
+}
+
+class Sweep {
+ public:
+  Sweep()
+      : families_(vision::find_typefaces(kFonts)),
+        faces_(test_faces(families_)),
+        solver_(open("sudoku", true)),
+        photos_(solver_, [] { return open("cells", false); }) {
+    sudoku::GenerateOptions options;
+    options.seed = 20;
+    options.min_clues = 26;
+    options.max_clues = 34;
+    boards_ = sudoku::generate(options, 0, kBoards);
+  }
+
+  Json run(const Progress& progress) {
+    progress_ = progress;
+    for (int degrees = 0; degrees < 360; degrees += 30)
+      add("turned by " + std::to_string(degrees) + " degrees",
+          [&](vision::PageOptions& o) { o.turn = degrees * kDegree; });
+    for (int degrees = 0; degrees <= 50; degrees += 10)
+      add("seen askance by " + std::to_string(degrees) + " degrees", [&](vision::PageOptions& o) {
+        o.tilt = degrees * kDegree;
+        o.tilt_towards = 0.7;
+      });
+    for (const int percent : {0, 20, 40, 60, 80, 90})
+      add(std::to_string(percent) + " % of the light lost across",
+          [&](vision::PageOptions& o) { o.light_lost = percent / 100.0; });
+    for (const int pixels : {200, 300, 400, 800, 1600, 4000})
+      add(std::to_string(pixels) + " pixels a side", [&](vision::PageOptions& o) {
+        o.turn = 0.02;
+        o.pitch = pixels / 11.3;
+        o.blur = 0.015 * o.pitch;
+      });
+    for (const Face& face : faces_) {
+      only_ = &face;
+      add("typeface " + face.name, [](vision::PageOptions&) {});
+    }
+    only_ = nullptr;
+    rows_.push_back(
+        row("confidently wrong answers", wrong_, "", "at most 1 in 40", wrong_ * 40 <= photos_seen_));
+    rows_.push_back(row("one photo, mean", 1000 * seconds_ / photos_seen_, "ms"));
+    return {{"photos", photos_seen_}, {"rows", rows_}};
+  }
+
+ private:
+  static infer::Solver open(const std::string& task, bool with_guide) {
+    const infer::Card card = infer::read_card(infer::default_model(task));
+    infer::SolverOptions options;
+    options.unique = true;
+    return native::open_solver(card, infer::load_program(card.program), with_guide, options);
+  }
+
+  template <class Change>
+  void add(const std::string& name, const Change& change) {
+    int right = 0;
+    if (progress_) progress_(name);
+    for (int k = 0; k < kBoards; ++k) {
+      Random random(77, static_cast<std::uint64_t>(k));
+      vision::PageOptions options;
+      options.pitch = 45;
+      options.blur = 0.8;
+      options.noise = 3;
+      options.jpeg = 80;
+      options.light_lost = 0.2;
+      options.light_from = 1;
+      options.tilt = 0.1;
+      options.turn = 0.05;
+      options.bend = 0.1;
+      change(options);
+      vision::Pens pens;
+      pens.face = only_ ? only_->face : faces_[static_cast<std::size_t>(k) % faces_.size()].face;
+      right += solve(boards_[static_cast<std::size_t>(k)], options, pens, random);
+    }
+    rows_.push_back(row(name, 100.0 * right / kBoards, "%"));
+  }
+
+  bool solve(const sudoku::Board& board, const vision::PageOptions& options, const vision::Pens& pens,
+             Random& random) {
+    std::vector<vision::CellContent> contents;
+    for (const std::uint8_t clue : board.puzzle)
+      contents.push_back({clue == 0 ? vision::CellContent::kBlank : vision::CellContent::kPrinted, clue});
+    const vision::Page page = vision::draw_page(contents, options, pens, random);
+    ++photos_seen_;
+    const auto start = Clock::now();
+    bool right = false;
+    try {
+      const boards::PhotoAnswer found = photos_.solve(vision::read_photo(page.picture, "page", 3), "page");
+      if (found.answer.completable && found.answer.unique.value_or(false)) {
+        const bool agrees = boards::digits_of(solver_, found.answer) == board.solution;
+        wrong_ += !agrees;
+        right = agrees;
+        for (std::size_t k = 0; k < board.puzzle.size(); ++k)
+          right = right && found.blank[k] == (board.puzzle[k] == 0);
+      }
+    } catch (const InputError&) {
+    }
+    seconds_ += std::chrono::duration<double>(Clock::now() - start).count();
+    return right;
+  }
+
+  Progress progress_;
+  std::vector<vision::Family> families_;
+  std::vector<Face> faces_;
+  const Face* only_ = nullptr;
+  infer::Solver solver_;
+  boards::PhotoSolver photos_;
+  std::vector<sudoku::Board> boards_;
+  Json rows_ = Json::array();
+  int photos_seen_ = 0, wrong_ = 0;
+  double seconds_ = 0;
+};
+
+}  // namespace
+
+Json measure_photos(torch::Device, const Progress& progress) {
+  return Sweep().run(progress);
+}
+
+}  // namespace as2::bench
