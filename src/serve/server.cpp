@@ -6,6 +6,7 @@
 #include "serve/server.h"
 
 #include <httplib.h>
+#include <malloc.h>
 
 #include <chrono>
 #include <condition_variable>
@@ -142,6 +143,8 @@ void add_pages(httplib::Server& server, const std::map<std::string, Page>& pages
 
 void serve(const ServerOptions& options, const std::atomic<bool>& stop,
            const std::function<void(int port)>& ready) {
+  // By default each thread has a heap of its own, and keeps what its largest request took.
+  ::mallopt(M_ARENA_MAX, 2);
   const std::map<std::string, Page> pages =
       options.page.empty() ? std::map<std::string, Page>{} : read_pages(options.page);
   Jobs jobs(options.jobs);
@@ -150,7 +153,7 @@ void serve(const ServerOptions& options, const std::atomic<bool>& stop,
   server.set_payload_max_length(options.body_bytes);
   server.set_read_timeout(5);
   server.set_write_timeout(5);
-  server.set_keep_alive_timeout(1);
+  server.set_keep_alive_timeout(2);
   server.set_keep_alive_max_count(1000);
   server.set_tcp_nodelay(true);
   // Without SO_REUSEPORT, which httplib would set: two servers would share the port without a word.

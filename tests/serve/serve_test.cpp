@@ -84,8 +84,11 @@ class ServeTest : public ::testing::Test {
     write("page/index.html", "<p>the page</p>");
     write("page/models/a.bin", "weights");
     write("secret.txt", "the secret");
+    std::filesystem::create_directory(folder() / "tmp");
+    setenv("TMPDIR", (folder() / "tmp").c_str(), 1);
     options.insert(options.begin(), {"serve", "--port=0", "--page=page"});
     server_.emplace(folder(), options, /*terminal=*/false);
+    unsetenv("TMPDIR");
     ASSERT_TRUE(server_->wait_for("Ctrl-C"));
     port_ = std::stoi(server_->said().substr(server_->said().find("127.0.0.1:") + 10));
   }
@@ -337,15 +340,11 @@ TEST_F(ServeTest, AnswersWhatHasArrivedWhenInterrupted) {
 }
 
 TEST_F(ServeTest, LeavesNothingBehind) {
-  const auto temporary = folder() / "tmp";
-  std::filesystem::create_directory(temporary);
-  setenv("TMPDIR", temporary.c_str(), 1);
   start();
-  unsetenv("TMPDIR");
   post("/api/check", {{"program", "a."}});
   server_->interrupt();
   EXPECT_EQ(server_->finish().exit_code, 0);
-  EXPECT_TRUE(std::filesystem::is_empty(temporary));
+  EXPECT_TRUE(std::filesystem::is_empty(folder() / "tmp"));
 }
 
 TEST_F(ServeTest, APortInUseIsSaid) {

@@ -82,6 +82,7 @@ const steps = {
     await example('A misread digit');
     assert.match(await text('#changes'), /row 3, column 7: read 7 .* is 1 .*(already has a 7|there is no solution)/);
     assert.equal(await page.locator('#cells .changed').count(), 1);
+    assert.match(await text('#detail'), /Row 3, column 7/i);
     await shot('misread');
   },
   'a cell is corrected, and the answer follows': async () => {

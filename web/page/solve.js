@@ -47,7 +47,18 @@ export function startSolve(engine) {
     }
     selected = -1;
     const start = performance.now();
+    byId('detail').hidden = true;
     take(await engine.call('solve', {file: '/picture', model: MODEL}, {picture: bytes}), start);
+    const change = board?.changed[0];
+    if (change) select(board.cells.findIndex((cell) => cell.position === change.position));
+  }
+
+  // Light ink on dark paper, or the reverse: digits are written so that they can be read.
+  function onDark() {
+    const small = new OffscreenCanvas(16, 16), context = small.getContext('2d');
+    context.drawImage(picture, 0, 0, 16, 16);
+    const {data} = context.getImageData(0, 0, 16, 16);
+    return data.reduce((sum, value, k) => k % 4 === 1 ? sum + value : sum, 0) / 256 < 110;
   }
 
   function take(document_, start) {
@@ -118,6 +129,7 @@ export function startSolve(engine) {
         return button;
       }));
     }
+    cells.classList.toggle('on-dark', onDark());
     const width = picture?.width ?? 478, height = picture?.height ?? 478;
     const changed = new Map(board.changed.map((change) => [change.position, change]));
     board.cells.forEach((cell, k) => {
@@ -245,7 +257,7 @@ export function startSolve(engine) {
     context.drawImage(picture, 0, 0);
     context.textAlign = 'center';
     context.textBaseline = 'middle';
-    context.fillStyle = '#1d4e89';
+    context.fillStyle = onDark() ? '#9cc7ff' : '#1d4e89';
     board.cells.forEach((cell, k) => {
       if (readAt(k) !== undefined) return;
       const [x, y, w, h] = cell.place;
