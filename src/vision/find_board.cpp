@@ -17,7 +17,7 @@
 namespace as2::vision {
 namespace {
 
-constexpr int kWorkSide = 900;          // boards are looked for in a picture of this size at most
+constexpr int kSearchSide = 900;        // boards are looked for in a picture of this size at most
 constexpr double kClearSupport = 0.75;  // with so much there is no need to look for light ink on dark paper
 constexpr std::array<int, 3> kThresholds{28, 60, 110};
 
@@ -247,7 +247,7 @@ formats::Image local_ink(const formats::Image& picture, int reach, bool dark_ink
 
 std::optional<FoundBoard> find_board(const formats::Image& picture, int side, formats::Image* debug) {
   const double shrink =
-      std::min(1.0, static_cast<double>(kWorkSide) / std::max(picture.width, picture.height));
+      std::min(1.0, static_cast<double>(kSearchSide) / std::max(picture.width, picture.height));
   const formats::Image work =
       shrink < 1
           ? formats::resize(picture, std::max(1, static_cast<int>(std::lround(picture.width * shrink))),
