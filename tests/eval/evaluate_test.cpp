@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "as2/verifier.h"
+#include "eval/observed.h"
+#include "support/bars.h"
+#include "support/temporary_folder.h"
 
 namespace as2::eval {
 namespace {
@@ -84,6 +87,46 @@ TEST(EvaluateBoards, KeepsTheMethodsApart) {
   }
   EXPECT_EQ(result["given_clues"]["map"]["board"], 1.0);
   EXPECT_LT(result["given_clues"]["raw"]["board"].get<double>(), 1.0);
+}
+
+// Pairs of pictures; their sum is a position, or whether the first is greater is derived.
+TEST(EvaluateTuples, NameASumOnlyWhereThereIsOne) {
+  test::TemporaryFolder folder;
+  as2::testing::write_bars(folder / "bars");
+  const std::string pair = "{ d(I,V) : V=1..4 } = 1 :- I=1..2.\n";
+  const auto figures = [&](const std::string& text, const std::string& observed) {
+    task::TaskConfig config;
+    config.program.file = folder.put("mine.lp", pair + text);
+    config.images.positions = {"d(*"};
+    config.images.source = folder / "bars";
+    config.observed = {observed};
+    config.data.source = "tuples";
+    const task::Task task(config, {});
+    const task::Instances instances = task.instances(task::Part::kTest, 40);
+    // The labels agree with what is observed; other answers do not.
+    Answers answers;
+    for (std::int64_t n = 0; n < 40; ++n) {
+      answers.assignments.emplace_back();
+      for (std::int64_t i = 0; i < instances.labels.size(1); ++i)
+        answers.assignments.back().push_back(instances.labels[n][i].item<std::int16_t>());
+    }
+    EXPECT_EQ(observed_accuracy(task, instances, answers), 1.0);
+    for (std::size_t n = 0; n < 10; ++n) answers.assignments[n].clear();
+    EXPECT_EQ(observed_accuracy(task, instances, answers), 0.75);
+    nn::ModelOptions options;
+    options.perception = infer::PerceptionOptions::paper(4);
+    options.perception->width = 0.125;
+    nn::Model model(options, task.program());
+    return evaluate_tuples(model, task, instances, torch::kCPU, {});
+  };
+  const auto sum =
+      figures("{ total(S) : S=2..8 } = 1.\n:- total(S), #sum{ V,I : d(I,V) } != S.\n", "total(_)");
+  EXPECT_TRUE(sum.contains("sum_accuracy"));
+  EXPECT_EQ(sum["supervision"], "sum");
+  const auto greater = figures("greater :- d(1,X), d(2,Y), X > Y.\n", "greater");
+  EXPECT_FALSE(greater.contains("sum_accuracy"));
+  EXPECT_TRUE(greater["observed_accuracy"].is_number());
+  EXPECT_EQ(greater["supervision"], "observed");
 }
 
 // Two blanks, and a network that knows nothing: each trajectory fills them differently, and the rules tell

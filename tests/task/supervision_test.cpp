@@ -170,6 +170,23 @@ TEST_P(EverySource, PatternsThatMatchNothingAreRefused) {
   }
 }
 
+TEST(TaskFile, ItsNameIsTheTasks) {
+  const test::TemporaryFolder folder;
+  EXPECT_EQ(name_of_task("sudoku"), "sudoku");
+  EXPECT_EQ(name_of_task(folder.put("file.toml", "name = \"mine\"\n")), "mine");
+  EXPECT_THROW(name_of_task(folder / "absent.toml"), InputError);
+}
+
+// Other constants than those that a compiled program was made with.
+TEST(TaskFile, ConstantsOnTheCommandLineCount) {
+  const auto positions = [](const std::vector<std::string>& overrides) {
+    Settings settings = layered_settings("multi_digit_addition", "best", overrides);
+    return infer::load_program(read_task(settings, Purpose::kTraining).program)->positions.size();
+  };
+  EXPECT_EQ(positions({}), 9U);
+  EXPECT_EQ(positions({"program.constants=[\"n=3\"]"}), 13U);
+}
+
 INSTANTIATE_TEST_SUITE_P(Sources, EverySource, ::testing::ValuesIn(source_names()),
                          [](const auto& source) { return source.param; });
 
