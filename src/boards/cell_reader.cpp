@@ -25,6 +25,16 @@ double total(const std::vector<double>& beliefs) {
   return sum;
 }
 
+// Some dark pixels away from the border.
+bool has_ink(const formats::Image& cell) {
+  constexpr int kDark = 110, kFew = 10;
+  int dark = 0;
+  for (int y = cell.height / 7; y < cell.height - cell.height / 7; ++y) {
+    for (int x = cell.width / 7; x < cell.width - cell.width / 7; ++x) dark += cell.at(x, y) > kDark;
+  }
+  return dark >= kFew;
+}
+
 double likeliest_digit(const CellBeliefs& cell) {
   double best = 0;
   for (std::size_t s = 0; s < cell.printed.size(); ++s)
@@ -97,10 +107,11 @@ BoardCells CellReader::read(const vision::Photo& photo, infer::SolveTimes* times
   };
   std::vector<formats::Image> pictures = photo.cells;
   std::vector<std::vector<double>> best = look(pictures, times);
+  // Which way up is asked of cells with ink, whatever the network makes of a digit on its side.
   std::vector<std::size_t> inked;
   double best_score = kClearlyBetter;
   for (std::size_t k = 0; k < pictures.size(); ++k) {
-    if (best[k][static_cast<std::size_t>(blank_)] > 0.5) continue;
+    if (!has_ink(pictures[k])) continue;
     inked.push_back(k);
     best_score += std::log(std::max(1e-6, most(best[k])));
   }

@@ -154,7 +154,13 @@ Quad combed(const Quad& quad, int side, const formats::Image& ink) {
 struct Candidate {
   Lattice lattice;
   Support support;
+  int threshold = 0;  // of the ink it was found in
 };
+
+// What counts as drawn where a line is looked for: less than what connects.
+int drawn(int threshold) {
+  return threshold / 2 + 8;
+}
 
 bool is_sane(const Lattice& lattice) {
   const Quad q = lattice.corners();
@@ -201,9 +207,31 @@ void add_candidates(const formats::Image& ink, int side, int threshold, std::vec
       if (!is_sane(lattice)) continue;
       lattice = refined(lattice, ink);
       if (!is_sane(lattice)) continue;
-      candidates.push_back({lattice, support_of(lattice, ink, threshold / 2 + 8)});
+      candidates.push_back({lattice, support_of(lattice, ink, drawn(threshold)), threshold});
     }
   }
+}
+
+// A lattice that lies one cell too far to a side has most of its lines on ink too; the right one has more.
+Candidate best_shift(Candidate candidate, const formats::Image& ink) {
+  constexpr std::array<std::array<int, 2>, 4> kShifts{{{1, 0}, {-1, 0}, {0, 1}, {0, -1}}};
+  for (int round = 0; round < 3; ++round) {
+    Candidate best = candidate;
+    for (const auto& [right, down] : kShifts) {
+      Lattice lattice = candidate.lattice;
+      for (int row = 0; row <= lattice.side; ++row) {
+        for (int column = 0; column <= lattice.side; ++column)
+          lattice.node(column, row) = candidate.lattice.at(column + right, row + down);
+      }
+      lattice = refined(lattice, ink);
+      const Support support = support_of(lattice, ink, drawn(candidate.threshold));
+      if (is_sane(lattice) && support.score() > best.support.score() + 0.01)
+        best = {lattice, support, candidate.threshold};
+    }
+    if (best.support.score() == candidate.support.score()) break;
+    candidate = best;
+  }
+  return candidate;
 }
 
 bool apart(const Lattice& a, const Lattice& b) {
@@ -261,7 +289,10 @@ std::optional<FoundBoard> find_board(const formats::Image& picture, int side, fo
     if (debug && (dark || !best)) *debug = ink;
     std::vector<Candidate> candidates;
     for (const int threshold : kThresholds) add_candidates(ink, side, threshold, candidates);
-    for (const Candidate& candidate : candidates) {
+    for (Candidate& candidate : candidates) {
+      // Only a doubtful one may be off by a cell.
+      if (candidate.support.score() > 0.4 && candidate.support.lines < 0.97)
+        candidate = best_shift(candidate, ink);
       // A larger board is preferred to a slightly cleaner small one.
       const auto merit = [](const Support& support, double pitch) {
         return std::min(support.score(), 0.93) + 0.15 * std::log(pitch);
