@@ -38,7 +38,7 @@ def _located(path: Path) -> str:
 
 def compile(*paths: Path, text: Optional[str] = None, name: str = "program.lp",  # noqa: A001
             constants: Optional[Mapping[str, Any]] = None, assume: Iterable[str] = (), grounding_seconds: float = 60,
-            grounding_mib: float = 4096, **more_constants: Any) -> "Program":
+            grounding_mib: float = 4096, grounding_size: int = 10_000_000, **more_constants: Any) -> "Program":
     """Compiles answer set programs: `as2.compile("sudoku.lp", b=3)`.
 
     paths: ASP files, together one program; or one compiled `.as2c` file. A name that is no file here is looked
@@ -46,6 +46,8 @@ def compile(*paths: Path, text: Optional[str] = None, name: str = "program.lp", 
     text: the program itself instead of files; `name` stands for the file in messages.
     constants, and further keywords: replace constants of the program (#const).
     assume: external atoms to leave open; they become Boolean positions.
+    grounding_seconds, grounding_mib, grounding_size: what gringo may take, and how many atoms and literals of rules
+      the ground program may have.
 
     Raises as2.InputError with file, line and remedy where the program is at fault, as2.EnvironmentError where
     gringo is missing.
@@ -57,7 +59,7 @@ def compile(*paths: Path, text: Optional[str] = None, name: str = "program.lp", 
         if not re.fullmatch(r"[_']*[a-z][A-Za-z0-9_']*", constant):
             raise input_error(f"'{constant}' is no name of a constant", "names begin with a small letter: b=3")
     return Program([_located(path) for path in paths], text or "", name, {k: str(v) for k, v in every.items()},
-                   tuple(assume), grounding_seconds, grounding_mib)
+                   tuple(assume), (grounding_seconds, grounding_mib, grounding_size))
 
 
 class Program:
@@ -70,12 +72,11 @@ class Program:
     """
 
     def __init__(self, files: Sequence[str], text: str, name: str, constants: Dict[str, str],
-                 assume: Tuple[str, ...] = (), grounding_seconds: float = 60, grounding_mib: float = 4096,
+                 assume: Tuple[str, ...] = (), limits: Tuple[float, float, int] = (60, 4096, 10_000_000),
                  source: Sequence[str] = ()) -> None:
-        self._made_from = (list(files), text, name, dict(constants), tuple(assume), grounding_seconds, grounding_mib,
-                           list(source))
-        options = {"constants": constants, "assume": assume, "grounding_seconds": grounding_seconds,
-                   "grounding_mib": grounding_mib}
+        self._made_from = (list(files), text, name, dict(constants), tuple(assume), limits, list(source))
+        options = {"constants": constants, "assume": assume, "grounding_seconds": limits[0],
+                   "grounding_mib": limits[1], "grounding_size": limits[2]}
         self._native = interruptible(ops.compile, list(files), text, name, json.dumps(options))
         about = json.loads(self._native.describe())
         self._groups: List[dict] = json.loads(self._native.groups())
@@ -247,7 +248,7 @@ class Program:
     def verify(self, answer: Any, time_limit: float = 300) -> Any:
         """clingo's word on an answer of `decode`, an assignment {position: symbol}, or symbols [positions]; a list
         of verdicts on a batch of them. All models of an answer are checked."""
-        files, text, name, constants, assume, _, _, source = self._made_from
+        files, text, name, constants, assume, _, source = self._made_from
         symbols, counts, single = self._answers(answer)
         options = json.dumps({"constants": constants, "assume": assume, "time_limit": time_limit})
         if text and not files:

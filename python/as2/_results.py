@@ -101,7 +101,7 @@ class Model:
     cost: Tuple[int, ...] = ()
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)  # tensors have no one truth of being equal
 class Decoded:
     """The answer about one instance.
 

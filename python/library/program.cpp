@@ -18,6 +18,7 @@ asp::GroundOptions ground_options(const Json& given) {
     options.constants.emplace_back(name, value.get<std::string>());
   options.assume = given.at("assume").get<std::vector<std::string>>();
   options.time_limit_seconds = given.at("grounding_seconds");
+  options.size_limit = given.at("grounding_size");
   options.memory_limit_bytes = static_cast<std::int64_t>(given.at("grounding_mib").get<double>() * (1 << 20));
   return options;
 }

@@ -144,6 +144,7 @@ class Program(unittest.TestCase):
         with self.assertRaises((as2.InputError, as2.EnvironmentError)):
             as2.compile("no-such-file.lp")
         self.refused("either files or text", as2.compile)
+        self.refused("together more than 100", as2.compile, "sudoku.lp", grounding_size=100)
         program = as2.compile(text=COLOURS)
         tp = program.soft_tp()
         good = random_beliefs(program, batch=2)
