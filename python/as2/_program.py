@@ -165,6 +165,11 @@ class Program:
     def soft_tp(self) -> "SoftTp":
         """Soft T_P as a module: as2.SoftTp."""
         from ._tensor import SoftTp
+        if not self.positions and self._groups:
+            family = self.families[self._groups[0]["family"]]
+            raise InputError(f"{family.file}:{family.line}: error: `{family.name}` is violated, and nothing is chosen that "
+                             "a residual could stand at\nnote: a choice, such as `{ a; b } = 1.`, gives the program "
+                             "positions", family.file, family.line)
         return SoftTp(self)
 
     def violated(self, assignments: Any) -> List[Any]:
@@ -198,7 +203,7 @@ class Program:
         """
         self._refuse_idle(method, models, unique, evidence, objective_weights, objective_first, node_budget,
                           time_budget)
-        beliefs = read_beliefs(self, p)
+        beliefs, missing = self._with_open_guesses(read_beliefs(self, p))
         batch = beliefs.p.shape[0]
         read = [] if evidence is None else read_positions(self, evidence, batch)
         if evidence is None and (unique or method == "greedy"):
@@ -213,10 +218,20 @@ class Program:
                    "objective_weights": self._weights(objective_weights), "objective_first": objective_first,
                    "node_budget": node_budget, "time_budget": time_budget, "threads": threads}
         symbols, log_p, rest = interruptible(ops.decode, self._native, beliefs.p.detach(), json.dumps(options))
+        log_p += missing.unsqueeze(-1)
         rows = json.loads(rest)
         if beliefs.single:
             return _decoded(self, symbols[0], log_p[0], rows[0])
         return DecodedBatch(self, symbols, log_p, rows)
+
+    def _with_open_guesses(self, beliefs: Beliefs) -> Tuple[Beliefs, torch.Tensor]:
+        """A guess that nobody has beliefs about weighs 1, as in probabilities. The search sees it as uniform; the second
+        result [batch] is what log p is too low by."""
+        if beliefs.believed is None or not self.has_guesses:
+            return beliefs, torch.zeros(beliefs.p.shape[0], dtype=torch.float64)
+        free = ~beliefs.believed.cpu() & ~self.believable
+        p = torch.where(free.unsqueeze(-1).to(beliefs.p.device), self.uniform.to(beliefs.p), beliefs.p)
+        return beliefs._replace(p=p), (free * self.domains.double().log()).sum(-1)
 
     def _refuse_idle(self, method: str, models: int, unique: bool, evidence: Any, weights: Any, first: bool,
                      nodes: int, seconds: float) -> None:

@@ -21,14 +21,15 @@ Json flat(const torch::Tensor& tensor) {
   return std::vector<double>(values.data_ptr<double>(), values.data_ptr<double>() + values.numel());
 }
 
-// Beliefs [positions × symbols], none 0, each row a distribution.
+// Beliefs [positions × symbols], none 0, each row a distribution; uniform at guesses, about which a tensor
+// says nothing.
 as2::decode::Beliefs random_beliefs(const ConstraintProgram& program, as2::testing::Random& random) {
   const auto stride = static_cast<std::size_t>(program.max_symbols());
   as2::decode::Beliefs beliefs(program.positions.size() * stride, 0.0);
   for (std::size_t i = 0; i < program.positions.size(); ++i) {
     double sum = 0;
     for (std::size_t s = 0; s < program.positions[i].symbols.size(); ++s)
-      sum += beliefs[i * stride + s] = 1 + random.below(1000);
+      sum += beliefs[i * stride + s] = program.positions[i].guess ? 1 : 1 + random.below(1000);
     for (std::size_t s = 0; s < program.positions[i].symbols.size(); ++s) beliefs[i * stride + s] /= sum;
   }
   return beliefs;

@@ -50,6 +50,7 @@ class CommandLine(unittest.TestCase):
             self.near(tp.expected_cost(belief)[0], theirs["expected_cost"], "expected cost")
 
     def decoded(self, program, path, p, named):
+        named = {p.name: named[p.name] for p in program.positions if not p.guess}  # a tensor says nothing of a guess
         theirs = command_line("decode", path, "--models", 2, "--explain", beliefs=named)
         for given in (p, named):
             ours = program.decode(given, models=2)
@@ -90,13 +91,13 @@ class CommandLine(unittest.TestCase):
                 p = torch.tensor(theirs["beliefs"], dtype=torch.float64).view(shape).requires_grad_()
                 found["positions"] += len(program.positions)
                 found["guesses"] += program.has_guesses
-                tp = program.soft_tp()
-                loss = tp.loss(p)
-                gradient = torch.zeros_like(p)
-                if loss.requires_grad:
-                    gradient, = torch.autograd.grad(loss, p)
-                self.near(loss, theirs["loss"], "loss")
                 if p.numel():
+                    tp = program.soft_tp()
+                    loss = tp.loss(p)
+                    gradient = torch.zeros_like(p)
+                    if loss.requires_grad:
+                        gradient, = torch.autograd.grad(loss, p)
+                    self.near(loss, theirs["loss"], "loss")
                     self.near(gradient.flatten(), theirs["gradient"], "gradient")
                     self.near(tp.refine(p, 3).flatten(), theirs["refined"], "refined")
                 decoded = program.decode(p)[0]

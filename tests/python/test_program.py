@@ -177,6 +177,7 @@ class Program(unittest.TestCase):
         self.refused("hidden by #show", as2.compile(text="{a}. b :- a. #show a/0.").probability, None, "b")
         with self.assertWarnsRegex(UserWarning, "sum to 2; normalised"):
             program.decode({"colour(1,_)": {"1": 1.0, "2": 1.0}})
+        self.refused("is violated, and nothing is chosen", as2.compile(text="a. :- a.").soft_tp)
         self.refused("expected", as2.Module("addition.lp", "digit(*", "total(_)"), torch.rand(4, 3, 10))
 
     def test_no_gringo_is_the_environments_fault(self):
