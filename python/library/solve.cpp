@@ -4,11 +4,13 @@
 
 #include "as2/resources.h"
 #include "boards/boards.h"
+#include "boards/photo_solver.h"
 #include "datasets/mnist.h"
 #include "formats/image.h"
 #include "library/json.h"
 #include "library/program.h"
 #include "native/networks.h"
+#include "vision/photo.h"
 
 namespace as2::python {
 namespace {
@@ -41,20 +43,27 @@ std::string solve(const std::vector<std::string>& images, const std::string& wei
     options.threads = static_cast<int>(threads);
     native::EngineOptions engine;
     engine.threads = static_cast<int>(threads);
-    const boards::OpenSolver open = [&](const infer::Card& card,
-                                        std::shared_ptr<const compile::ConstraintProgram> program) {
-      return native::open_solver(card, std::move(program), true, options, engine);
+    options.unique = true;
+    const auto open = [&](const infer::Card& card, std::shared_ptr<const compile::ConstraintProgram> program,
+                          bool with_guide) {
+      return native::open_solver(card, std::move(program), with_guide, options, engine);
     };
     boards::BoardSolver board = boards::open_board_solver(
         weights.empty() ? infer::default_model("sudoku") : std::filesystem::path(weights),
-        static_cast<int>(box), open);
-    std::vector<infer::Scene> scenes;
-    for (const std::string& image : images)
-      scenes.push_back(
-          boards::scene_of(vision::read_board(formats::read_image(image), image, static_cast<int>(box))));
+        static_cast<int>(box),
+        [&](const infer::Card& card, std::shared_ptr<const compile::ConstraintProgram> program) {
+          return open(card, std::move(program), true);
+        });
+    boards::PhotoSolver photos(board.solver, [&] {
+      const infer::Card card = infer::read_card(infer::default_model("cells"));
+      return open(card, infer::load_program(card.program), false);
+    });
     Json list = Json::array();
-    for (const infer::Answer& answer : board.solver.solve(scenes))
-      list.push_back(solution(board.solver, answer));
+    for (const std::string& image : images) {
+      const vision::Photo photo =
+          vision::read_photo(formats::read_image(image), image, static_cast<int>(box));
+      list.push_back(solution(board.solver, photos.solve(photo, image).answer));
+    }
     return text_of(list);
   });
 }
