@@ -32,7 +32,7 @@ cp -R "$source/web/page/." "$page"
 cp "$source/examples/board.png" "$page/examples/"
 cp "$build/engine/web/engine/as2.js" "$page"
 gzip -9nc "$build/engine/web/engine/as2.wasm" >"$page/as2.wasm.gz"
-for model in sudoku-best sudoku-paper; do
+for model in sudoku-best cells-best sudoku-paper; do
   cp "$source/models/$model.json" "$page/models"
   gzip -9nc "$source/models/$model.safetensors" >"$page/models/$model.safetensors.gz"
 done

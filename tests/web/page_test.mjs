@@ -180,9 +180,9 @@ const steps = {
       .split('\n').map((line) => JSON.parse(line));
     await page.evaluate(async () => {
       const {Engine} = await import('./engine.js');
-      const {neededFor} = await import('./solve.js');
+      const {neededFor, neededForCells} = await import('./solve.js');
       window.engine = new Engine();
-      await window.engine.call('open', {model: 'sudoku-best'}, {needed: neededFor('sudoku-best')});
+      await window.engine.call('open', {model: 'sudoku-best'}, {needed: [...neededFor('sudoku-best'), ...neededForCells]});
     });
     let corrected = 0;
     for (const [k, name] of files.entries()) {

@@ -1,15 +1,16 @@
 // A board in a picture, as the visitor sees it: what was read and how surely, what the rules made of it, and
-// the same again whenever a cell is corrected. A correction is evidence that is certain: it stands in for
-// perception at its position.
+// the same again whenever a cell is corrected. A correction is evidence that is certain.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "api.h"
 #include "as2/resources.h"
 #include "boards/boards.h"
+#include "boards/photo_solver.h"
 #include "cli/beliefs.h"
 #include "cli/board_text.h"
 #include "formats/image.h"
@@ -21,29 +22,15 @@ namespace {
 
 constexpr double kCertain = 1 - 1e-9;
 
-// A position's symbol as the visitor says it.
-using Corrections = std::map<int, int>;
-
-class CorrectedPerceiver : public infer::Perceiver {
+class PlainPerceiver : public infer::Perceiver {
  public:
-  CorrectedPerceiver(std::shared_ptr<native::Networks> networks, std::shared_ptr<Corrections> corrections)
-      : networks_(std::move(networks)), corrections_(std::move(corrections)) {}
-
+  explicit PlainPerceiver(std::shared_ptr<native::Networks> networks) : networks_(std::move(networks)) {}
   std::vector<std::vector<double>> perceive(const std::vector<const infer::Picture*>& pictures) override {
-    std::vector<std::vector<double>> beliefs = networks_->perceive(pictures);
-    for (std::size_t n = 0; n < pictures.size(); ++n) {
-      const auto own = corrections_->find(pictures[n]->position);
-      if (own == corrections_->end()) continue;
-      const double rest = (1 - kCertain) / static_cast<double>(beliefs[n].size() - 1);
-      beliefs[n].assign(beliefs[n].size(), rest);
-      beliefs[n][static_cast<std::size_t>(own->second)] = kCertain;
-    }
-    return beliefs;
+    return networks_->perceive(pictures);
   }
 
  private:
   std::shared_ptr<native::Networks> networks_;
-  std::shared_ptr<Corrections> corrections_;
 };
 
 class PlainGuide : public infer::Guide {
@@ -57,18 +44,34 @@ class PlainGuide : public infer::Guide {
   std::shared_ptr<native::Networks> networks_;
 };
 
+native::EngineOptions one_thread() {
+  native::EngineOptions engine;
+  engine.threads = 1;
+  return engine;
+}
+
+// As `as2 solve` has them.
+infer::SolverOptions solver_options() {
+  infer::SolverOptions options;
+  options.threads = 1;
+  options.unique = true;
+  return options;
+}
+
 struct Model {
-  std::shared_ptr<native::Networks> networks;
-  std::shared_ptr<Corrections> corrections;
+  std::shared_ptr<native::Networks> networks;  // kept for the film
   std::unique_ptr<infer::Solver> solver;
+  std::unique_ptr<boards::PhotoSolver> photos;
 };
 std::map<std::string, Model> models;
 
 // The board that is shown.
 struct Board {
   std::string model;
-  vision::BoardReading reading;
-  std::map<int, std::vector<std::uint8_t>> pictures;  // by position, drawn ones included
+  vision::Lattice lattice;
+  std::string saw;
+  infer::Evidence evidence;  // what was read, and what the visitor says
+  std::set<int> corrected;
   infer::Answer answer;
 };
 std::optional<Board> board;
@@ -88,13 +91,23 @@ double milliseconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
-// Solves the board as it is now; the document of `as2 solve --json --explain` with what the page draws.
-Json solve_board(Board& own) {
-  Model& model = find_model(own.model);
-  infer::Scene scene;
-  for (const auto& [position, pixels] : own.pictures) scene.push_back({position, pixels});
-  own.answer = model.solver->solve({scene}).front();
-  const infer::Solver& solver = *model.solver;
+// The middle of a cell in the picture, without its lines: x, y, width, height.
+Json place_of(const vision::Lattice& lattice, int cell) {
+  const int row = cell / lattice.side, column = cell % lattice.side;
+  double left = 1e9, top = 1e9, right = -1e9, bottom = -1e9;
+  for (const double u : {0.06, 0.94}) {
+    for (const double v : {0.06, 0.94}) {
+      const vision::Point p = lattice.at(column + u, row + v);
+      left = std::min(left, p.x), right = std::max(right, p.x);
+      top = std::min(top, p.y), bottom = std::max(bottom, p.y);
+    }
+  }
+  return {left, top, right - left, bottom - top};
+}
+
+// The document of `as2 solve --json --explain` with what the page draws.
+Json document_of(const Board& own) {
+  const infer::Solver& solver = *find_model(own.model).solver;
   Json document = cli::board_json(solver, own.answer, /*explain=*/true);
   if (!own.answer.completable) document["error"] = cli::no_completion(solver, own.answer);
   document["groups"] =
@@ -102,24 +115,43 @@ Json solve_board(Board& own) {
   document["cells"] = Json::array();
   const auto& positions = solver.program().positions;
   for (std::size_t i = 0; i < positions.size(); ++i) {
-    const bool given = own.pictures.count(static_cast<int>(i)) > 0;
+    const int position = static_cast<int>(i);
+    const bool given = std::binary_search(own.answer.evidence.begin(), own.answer.evidence.end(), position);
     Json cell = {{"position", positions[i].name},
-                 {"corrected", model.corrections->count(static_cast<int>(i)) > 0},
+                 {"corrected", own.corrected.count(position) > 0},
                  {"symbols", positions[i].symbols},
                  {"seen", nullptr},
                  {"believed", Json::array()}};
     if (given) cell["seen"] = Json::array();
     for (std::size_t s = 0; s < positions[i].symbols.size(); ++s) {
-      const int position = static_cast<int>(i), symbol = static_cast<int>(s);
+      const int symbol = static_cast<int>(s);
       if (given) cell["seen"].push_back(solver.belief(own.answer.beliefs, position, symbol));
       cell["believed"].push_back(solver.belief(own.answer.reasoned, position, symbol));
     }
-    const vision::CellPlace& place = own.reading.places[i];
-    cell["place"] = {place.x, place.y, place.width, place.height};
+    cell["place"] = place_of(own.lattice, position);
     document["cells"].push_back(std::move(cell));
   }
-  document["saw"] = own.reading.saw;
+  document["saw"] = own.saw;
   return document;
+}
+
+// Replaces what is known of a position; `row` empty: nothing is.
+void set_evidence(infer::Evidence& evidence, const compile::ConstraintProgram& program, int position,
+                  std::vector<double> row) {
+  const auto at = std::lower_bound(evidence.positions.begin(), evidence.positions.end(), position);
+  const bool given = at != evidence.positions.end() && *at == position;
+  const std::size_t symbols = program.positions[static_cast<std::size_t>(position)].symbols.size();
+  if (row.empty() && given) evidence.positions.erase(at);
+  if (!row.empty() && !given) evidence.positions.insert(at, position);
+  if (row.empty()) row.assign(symbols, 1.0 / static_cast<double>(symbols));
+  std::copy(row.begin(), row.end(),
+            evidence.beliefs.begin() + static_cast<std::ptrdiff_t>(position) * program.max_symbols());
+}
+
+infer::Solver open_cells() {
+  const infer::Card card = infer::read_card(infer::default_model("cells"));
+  return native::open_solver(card, infer::load_program(card.program), /*with_guide=*/false, solver_options(),
+                             one_thread());
 }
 
 }  // namespace
@@ -127,20 +159,16 @@ Json solve_board(Board& own) {
 Json open_boards(const Json& request) {
   const std::string name = request.at("model");
   Model model;
-  model.corrections = std::make_shared<Corrections>();
   const auto open = [&](const infer::Card& card, std::shared_ptr<const compile::ConstraintProgram> program) {
-    native::EngineOptions engine;
-    engine.threads = 1;
-    model.networks = std::make_shared<native::Networks>(card, program, engine);
-    infer::SolverOptions options;
-    options.threads = 1;
-    return infer::Solver(program, std::make_unique<CorrectedPerceiver>(model.networks, model.corrections),
+    model.networks = std::make_shared<native::Networks>(card, program, one_thread());
+    return infer::Solver(program, std::make_unique<PlainPerceiver>(model.networks),
                          model.networks->reasoner() ? std::make_unique<PlainGuide>(model.networks) : nullptr,
-                         options);
+                         solver_options());
   };
   boards::BoardSolver opened =
       boards::open_board_solver(shipped_file("models/" + name + ".safetensors"), 3, open);
   model.solver = std::make_unique<infer::Solver>(std::move(opened.solver));
+  model.photos = std::make_unique<boards::PhotoSolver>(*model.solver, open_cells);
   models[name] = std::move(model);
   return {{"model", name}};
 }
@@ -150,12 +178,14 @@ Json solve_picture(const Json& request) {
   const std::string file = request.at("file");
   Board own;
   own.model = request.value("model", "sudoku-best");
-  own.reading = vision::read_board(formats::read_image(file), file, 3);
-  find_model(own.model).corrections->clear();
-  for (infer::Picture& picture : boards::scene_of(own.reading))
-    own.pictures[picture.position] = std::move(picture.pixels);
+  const vision::Photo photo = vision::read_photo(formats::read_image(file), file, 3);
+  boards::PhotoAnswer found = find_model(own.model).photos->solve(photo, file);
+  own.lattice = std::move(found.lattice);
+  own.saw = std::move(found.saw);
+  own.answer = std::move(found.answer);
+  own.evidence = {own.answer.beliefs, own.answer.evidence};
   board = std::move(own);
-  Json document = solve_board(*board);
+  Json document = document_of(*board);
   document["milliseconds"] = milliseconds_since(start);
   return document;
 }
@@ -163,21 +193,28 @@ Json solve_picture(const Json& request) {
 Json solve_again(const Json& request) {
   const auto start = std::chrono::steady_clock::now();
   Board& own = current_board();
-  Model& model = find_model(own.model);
-  const compile::ConstraintProgram& program = model.solver->program();
+  infer::Solver& solver = *find_model(own.model).solver;
+  const compile::ConstraintProgram& program = solver.program();
   for (const auto& [name, value] : request.at("corrections").items()) {
     const int position = cli::require_position(program, name, {});
-    model.corrections->erase(position);
+    const auto symbols = program.positions[static_cast<std::size_t>(position)].symbols.size();
+    own.corrected.erase(position);
+    std::vector<double> row;
     if (value.is_array()) {  // a digit that was drawn
-      own.pictures[position] = value.get<std::vector<std::uint8_t>>();
-    } else if (value == "") {
-      own.pictures.erase(position);
-    } else {
-      (*model.corrections)[position] = cli::require_symbol(program, position, value.get<std::string>(), {});
-      own.pictures[position].resize(native::PerceptionNet::kPixels);
+      const infer::Evidence seen =
+          solver.look({{{position, value.get<std::vector<std::uint8_t>>()}}}).front();
+      const auto begin = seen.beliefs.begin() + static_cast<std::ptrdiff_t>(position) * program.max_symbols();
+      row.assign(begin, begin + static_cast<std::ptrdiff_t>(symbols));
+    } else if (value != "") {
+      const int symbol = cli::require_symbol(program, position, value.get<std::string>(), {});
+      row.assign(symbols, (1 - kCertain) / static_cast<double>(symbols - 1));
+      row[static_cast<std::size_t>(symbol)] = kCertain;
+      own.corrected.insert(position);
     }
+    set_evidence(own.evidence, program, position, std::move(row));
   }
-  Json document = solve_board(own);
+  own.answer = solver.answer({own.evidence}).front();
+  Json document = document_of(own);
   document["milliseconds"] = milliseconds_since(start);
   return document;
 }

@@ -2,6 +2,8 @@
 const byId = (id) => document.getElementById(id);
 const percent = (p) => (p > 0.9999 ? '> 99.99' : p < 0.0001 ? '< 0.01' : (100 * p).toFixed(2)) + ' %';
 const MODEL = 'sudoku-best';
+// The network that reads the cells of boards with lines, loaded with the first picture.
+export const neededForCells = ['models/cells-best.safetensors', 'models/cells-best.json', 'programs/cell.as2c'];
 export const neededFor = (model) => [`models/${model}.safetensors`, `models/${model}.json`, 'programs/sudoku.as2c',
   'programs/sudoku.lp'];
 
@@ -46,6 +48,7 @@ export function startSolve(engine) {
       bytes = new Uint8Array(await (await canvas.convertToBlob({type: 'image/png'})).arrayBuffer());
     }
     selected = -1;
+    await engine.call('need', {}, {needed: neededForCells});
     const start = performance.now();
     byId('detail').hidden = true;
     take(await engine.call('solve', {file: '/picture', model: MODEL}, {picture: bytes}), start);

@@ -57,6 +57,7 @@ async function put(module, path) {
 async function answer({name, request, files}) {
   const module = await as2;
   for (const path of files.needed ?? []) await put(module, path);
+  if (name === 'need') return {};  // only that they be there
   if (files.picture) module.FS.writeFile('/picture', files.picture);
   if (name === 'check' && !request.compiled) {
     await loadClingo();
