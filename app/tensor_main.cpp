@@ -7,6 +7,7 @@ int main(int argc, char** argv) {
   using namespace as2::cli;
   const std::vector<Verb> verbs = {
       {"bench", "Performance figures, as ratios in one run", declare_bench},
+      {"check", "What the supervision of a task can determine", declare_check_shortcuts},
       {"predict", "A trained model on given pictures: beliefs, answer, probabilities",
        declare_predict_with_torch, "give fewer examples at a time"},
       {"solve", "Pictures of boards in, solved boards out", declare_solve_with_torch,

@@ -1,6 +1,7 @@
 // `as2 check`: compiles a program and shows what it became.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <iomanip>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -90,6 +91,11 @@ struct CheckOptions {
   std::string show;
   std::string save;
   bool json = false;
+  // With --shortcuts the rest is as2-tensor's.
+  bool shortcuts = false;
+  std::string preset;
+  std::vector<std::string> settings;
+  double seconds = 60;
 };
 
 std::string listed_positions(const ConstraintProgram& program) {
@@ -110,6 +116,12 @@ std::optional<std::string> listed(const std::string& show, const ConstraintProgr
 }
 
 int check(const CheckOptions& options) {
+  if (options.shortcuts) return continue_in_tensor_program();
+  for (const std::string& file : options.program->files) {
+    if (std::filesystem::path(file).extension() != ".toml") continue;
+    throw UsageError(file +
+                     " is a task, not a program: give --shortcuts to see what its supervision determines");
+  }
   const asp::GroundOptions ground_options = options.program->ground_options();
   if (!options.save.empty()) refuse_to_overwrite(options.program->files, options.save);
   // With --save the program is read back from what will be saved: standard input can be read only once.
@@ -163,6 +175,18 @@ Action declare_check(CLI::App& command) {
   command.add_option("--save", options->save, "Writes the compiled program, for machines without gringo")
       ->type_name("FILE.as2c");
   command.add_flag("--json", options->json, "One JSON document on standard output");
+  CLI::Option* shortcuts = command.add_flag("--shortcuts", options->shortcuts,
+                                            "Of a task (a name, or a TOML file): how many ways to name the "
+                                            "classes of its pictures explain everything "
+                                            "that is observed, 1 where it determines them");
+  command.add_option("--preset", options->preset, "--shortcuts: a preset of the task")->needs(shortcuts);
+  command.add_option("--set", options->settings, "--shortcuts: any setting of the task")
+      ->allow_extra_args(false)
+      ->needs(shortcuts);
+  command.add_option("--seconds", options->seconds, "--shortcuts: for the circuit, and for the search")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str()
+      ->needs(shortcuts);
   return [options] {
     try {
       return check(*options);

@@ -18,6 +18,7 @@
 #include "cli/verbs.h"
 #include "files.h"
 #include "train/folder_lock.h"
+#include "train/shortcuts.h"
 #include "train/trainer.h"
 
 namespace as2::cli {
@@ -32,7 +33,7 @@ struct TrainArguments {
   std::optional<double> time_budget, rate;
   std::optional<std::int64_t> seed, epochs, batch;
   int workers = 1;
-  bool quiet = false, as_json = false, no_graph = false;
+  bool quiet = false, as_json = false, no_graph = false, tensorboard = false;
 };
 
 // `0..2` or `0,3,7`.
@@ -225,7 +226,21 @@ struct Prepared {
   std::unique_ptr<const train::Task> task;
   fs::path folder;
   std::unique_ptr<train::FolderLock> lock;  // of the process that writes
+  json shortcuts;                           // relabellings that training cannot tell apart; null: not known
 };
+
+// What training cannot learn it should not be left to look for.
+json warn_of_shortcuts(const train::Config& config, const train::Task& task, const Report& report) {
+  constexpr double kSeconds = 2;
+  try {
+    const auto found = train::find_shortcuts(config, task, kSeconds);
+    if (!found) return nullptr;
+    if (found->count > 1) report.say("warning: " + found->text());
+    return found->count;
+  } catch (const prob::CircuitTooLarge&) {
+    return nullptr;  // `as2 check --shortcuts` says how far it got
+  }
+}
 
 // `resumed`: the configuration of the run to be resumed; empty for a new run.
 Prepared prepare(const TrainArguments& a, const std::string& resumed, const Report& report, bool writes) {
@@ -250,6 +265,7 @@ Prepared prepare(const TrainArguments& a, const std::string& resumed, const Repo
   prepared.task = std::make_unique<train::Task>(config, task_options);
   prepared.model = train::read_model(settings, static_cast<std::int64_t>(prepared.task->classes().size()));
   settings.refuse_unused();
+  if (writes) prepared.shortcuts = warn_of_shortcuts(config, *prepared.task, report);
   settings.amend("perception_from", fs::path(config.perception_from).filename().string());
   settings.amend("start_from", fs::path(config.start_from).filename().string());
   config.resolved = settings.resolved();
@@ -271,6 +287,7 @@ json train_one(const TrainArguments& a, Report& report, torch::Device device, tr
   };
   hooks.stop = &stop_on_interrupt();
   hooks.command = command_line(a);
+  hooks.tensorboard = a.tensorboard;
   const auto trainer = workers.after_rank_zero([&] {
     return std::make_unique<train::Trainer>(config, prepared.model, *prepared.task, folder, device, workers,
                                             hooks);
@@ -294,7 +311,8 @@ json train_one(const TrainArguments& a, Report& report, torch::Device device, tr
                   {"model", nullptr},
                   {"workers", workers.world()},
                   {"backend", workers.backend()},
-                  {"ended", train::name_of(result.ended)}};
+                  {"ended", train::name_of(result.ended)},
+                  {"shortcuts", prepared.shortcuts}};
   if (!result.validation.is_null()) {  // else it was stopped before there was a model
     outcome["score"] = result.score;
     outcome["model"] = result.model.string();
@@ -420,6 +438,8 @@ Action declare_train(CLI::App& command) {
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   command.add_flag("--no-graph", a->no_graph, "CUDA: do not capture the step");
+  command.add_flag("--tensorboard", a->tensorboard,
+                   "also writes event files into the run's folder, for TensorBoard");
   command.add_flag("--quiet", a->quiet, "no progress");
   command.add_flag("--json", a->as_json, "the result as one JSON document");
   return [a] { return train_all(*a); };

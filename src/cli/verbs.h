@@ -7,6 +7,7 @@ namespace as2::cli {
 
 Action declare_bench(CLI::App& command);
 Action declare_check(CLI::App& command);
+Action declare_check_shortcuts(CLI::App& command);  // shortcuts.cpp: as2-tensor's part of `check`
 Action declare_data(CLI::App& command);
 Action declare_decode(CLI::App& command);
 Action declare_predict(CLI::App& command);

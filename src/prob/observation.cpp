@@ -44,24 +44,6 @@ Observable of_node(const ConstraintProgram& program, const NodeRef& ref) {
   return of_set(program, ref.negated ? complement(program, *set) : *set);
 }
 
-Observable negation(const ConstraintProgram& program, Observable observable) {
-  switch (observable.kind) {
-    case Kind::kNever:
-      observable.kind = Kind::kAlways;
-      break;
-    case Kind::kAlways:
-      observable.kind = Kind::kNever;
-      break;
-    case Kind::kSet:
-      observable.set = complement(program, observable.set);
-      break;
-    case Kind::kNode:
-      observable.node.negated = !observable.node.negated;
-      break;
-  }
-  return observable;
-}
-
 // Every atom that has a name in the compiled program, and what it is about.
 std::map<std::string, Observable> atoms_of(const ConstraintProgram& program) {
   std::map<std::string, Observable> atoms;
@@ -171,6 +153,24 @@ std::string with_any(const std::string& pattern) {
 }
 
 }  // namespace
+
+Observable negation(const ConstraintProgram& program, Observable observable) {
+  switch (observable.kind) {
+    case Kind::kNever:
+      observable.kind = Kind::kAlways;
+      break;
+    case Kind::kAlways:
+      observable.kind = Kind::kNever;
+      break;
+    case Kind::kSet:
+      observable.set = complement(program, observable.set);
+      break;
+    case Kind::kNode:
+      observable.node.negated = !observable.node.negated;
+      break;
+  }
+  return observable;
+}
 
 Observation parse_observation(const ConstraintProgram& program, const std::string& text) {
   const std::map<std::string, Observable> atoms = atoms_of(program);

@@ -45,11 +45,15 @@ Batches::Batches(Instances instances, ImagePool pool, const infer::PictureMap& m
   // Under a symmetry evidence moves, and every cell may hold a picture: the count stays the same.
   may_have_picture_ = may_have_picture_.to(device);
   class_of_ = infer::class_tensor(map, device);
-  if (pool_.pixels.defined()) {
-    const auto classes = static_cast<std::int64_t>(pool_.names.size());
-    const torch::Tensor counts = torch::bincount(pool_.classes, {}, classes + 1);
-    class_count_ = counts;
-    class_begin_ = counts.cumsum(0) - counts;
+  const auto classes = static_cast<std::int64_t>(map.classes);
+  class_count_ = pool_.classes.defined() ? torch::bincount(pool_.classes, {}, classes + 1)
+                                         : torch::zeros({classes + 1}, class_of_.options());
+  class_begin_ = class_count_.cumsum(0) - class_count_;
+  if (instances_.files.defined()) {
+    const std::int64_t drawn = pool_.pixels.defined() ? pool_.pixels.size(0) : 0;
+    pool_.pixels = drawn > 0 ? torch::cat({pool_.pixels, instances_.files}) : instances_.files;
+    const torch::Tensor& named = instances_.pictures;
+    instances_.pictures = torch::where(named <= kFirstFile, drawn + kFirstFile - named, named);
   }
   if (options_.symmetry_box > 0) symmetries_.emplace(options_.symmetry_box, device);
 }

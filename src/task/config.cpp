@@ -127,7 +127,8 @@ TaskConfig read_task(Settings& s, Purpose purpose) {
   }
   c.images.positions = s.texts("images.positions", {});
   c.images.source = s.text("images.source", c.images.source);
-  if (c.images.source != "mnist") c.images.source = resolved_path(s, "images.source");
+  if (c.images.source != "mnist" && c.images.source != kNamedPictures)
+    c.images.source = resolved_path(s, "images.source");
   if (purpose == Purpose::kTraining) {
     c.images.augment = s.boolean("images.augment", c.images.augment);
     c.images.strength = s.number("images.strength", c.images.strength, 0, 10);

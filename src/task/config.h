@@ -15,11 +15,14 @@
 
 namespace as2::task {
 
+// images.source: the examples name their pictures' files.
+constexpr const char* kNamedPictures = "files";
+
 // Which positions have images and where those come from. A pattern is a position's name with `*` for
 // anything.
 struct ImagesConfig {
   std::vector<std::string> positions;
-  std::string source = "mnist";  // or a folder with one sub-folder of pictures per symbol
+  std::string source = "mnist";  // a folder with one sub-folder of pictures per symbol, or kNamedPictures
   bool augment = false;          // small random affine and elastic changes, in training only
   double strength = 1;           // of those
 };

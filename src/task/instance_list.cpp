@@ -1,68 +1,152 @@
+// Examples that a file lists; infer/example_lines.h says what a line may hold.
 #include <algorithm>
-#include <nlohmann/json.hpp>
-#include <sstream>
+#include <map>
 
-#include "files.h"
+#include "infer/example_lines.h"
+#include "infer/network_options.h"
 #include "task/examples.h"
+#include "text.h"
 
 namespace as2::task {
+namespace {
 
-using nlohmann::json;
+using infer::ExampleLine;
+
+// The picture files of all examples, each read once.
+class PictureFiles {
+ public:
+  // What Instances::pictures says for this file.
+  std::int32_t add(const std::string& file, const SourceLocation& place) {
+    const auto [at, fresh] = numbers_.emplace(file, static_cast<std::int32_t>(numbers_.size()));
+    if (fresh) {
+      try {
+        const std::vector<std::uint8_t> picture = infer::read_picture(file);
+        pixels_.insert(pixels_.end(), picture.begin(), picture.end());
+      } catch (const InputError& error) {
+        throw InputError(place, "a picture cannot be used", {error.what()});
+      }
+    }
+    return kFirstFile - at->second;
+  }
+  // [files, 28, 28] uint8; undefined: none.
+  torch::Tensor pixels() const {
+    if (numbers_.empty()) return {};
+    torch::Tensor tensor =
+        torch::empty({static_cast<std::int64_t>(numbers_.size()), infer::kPictureSide, infer::kPictureSide},
+                     torch::kUInt8);
+    std::copy(pixels_.begin(), pixels_.end(), tensor.data_ptr<std::uint8_t>());
+    return tensor;
+  }
+
+ private:
+  std::map<std::string, std::int32_t> numbers_;
+  std::vector<std::uint8_t> pixels_;
+};
+
+// What lines observe, as the task's observed positions and atoms.
+class LineObservations {
+ public:
+  explicit LineObservations(const Task& task) : task_(task) {
+    const auto& atoms = task.supervision().atoms;
+    for (std::size_t a = 0; a < atoms.size(); ++a) columns_.emplace(atoms[a].name, a);
+  }
+
+  // Sets row n as the line says.
+  void set(const ExampleLine& line, std::int64_t n, Instances& instances) const {
+    instances.observed[n].fill_(false);
+    if (instances.atoms.defined()) instances.atoms[n].fill_(-1);
+    for (const std::string& literal : line.observed) {
+      prob::Observation observation;
+      try {
+        observation = prob::parse_observation(task_.program(), literal);
+      } catch (const InputError& error) {
+        throw InputError(line.place, "\"observed\" has " + in_quotes(literal), {error.what()});
+      }
+      if (observation.size() != 1)
+        throw InputError(line.place, "\"observed\" has " + in_quotes(literal) + ", expected one literal",
+                         {"list them one by one"});
+      if (!set_atom(literal, n, instances) && !set_position(observation[0], line, literal, n, instances))
+        refuse(line, literal, observation[0]);
+    }
+  }
+
+ private:
+  bool set_atom(std::string literal, std::int64_t n, Instances& instances) const {
+    const bool negated = literal.rfind("not ", 0) == 0;
+    if (negated) literal.erase(0, 4);
+    literal.erase(std::remove(literal.begin(), literal.end(), ' '), literal.end());
+    const auto column = columns_.find(literal);
+    if (column == columns_.end()) return false;
+    instances.atoms[n][static_cast<std::int64_t>(column->second)] = negated ? 0 : 1;
+    return true;
+  }
+
+  bool set_position(const prob::Observable& about, const ExampleLine& line, const std::string& literal,
+                    std::int64_t n, Instances& instances) const {
+    if (about.kind != prob::Observable::Kind::kSet || about.set.symbols.size() != 1 ||
+        !task_.supervision().observed[about.set.position].item<bool>())
+      return false;
+    torch::Tensor label = instances.labels[n][about.set.position];
+    const int symbol = about.set.symbols[0], before = label.item<std::int16_t>();
+    if (before >= 0 && before != symbol)
+      throw InputError(line.place, in_quotes(literal) + " contradicts the position's label");
+    label.fill_(symbol);
+    instances.observed[n][about.set.position] = true;
+    return true;
+  }
+
+  [[noreturn]] static void refuse(const ExampleLine& line, const std::string& literal,
+                                  const prob::Observable& about) {
+    if (!about.known || about.kind == prob::Observable::Kind::kNever)
+      throw InputError(line.place, in_quotes(literal) + " is observed, and can never hold",
+                       {"the program has no such atom, or #show hides it"});
+    throw InputError(line.place, in_quotes(literal) + " is observed, but labels.observed does not name it",
+                     {"add it there: a position's name, an atom, or a family of atoms like total(_)"});
+  }
+
+  const Task& task_;
+  std::map<std::string, std::size_t> columns_;
+};
+
+}  // namespace
 
 Instances read_instances(const Task& task, const std::string& path, const ListOptions&) {
   const compile::ConstraintProgram& program = task.program();
   const std::vector<int>& may_have_picture = task.pictures().positions;
-  std::vector<json> examples;
-  std::istringstream lines(read_file(path));
-  std::string line;
-  for (int number = 1; std::getline(lines, line); ++number) {
-    if (line.empty()) continue;
-    json example = json::parse(line, nullptr, /*allow_exceptions=*/false);
-    if (!example.is_object() || !example.contains("labels") || !example["labels"].is_object()) {
-      throw InputError({path, number}, "expected {\"labels\": {position: symbol, …}}");
+  const infer::ExampleReader reader(program, task.pictures());
+  const std::vector<ExampleLine> lines = reader.read(path);
+  const auto count = static_cast<std::int64_t>(lines.size()),
+             positions = static_cast<std::int64_t>(program.positions.size());
+  Instances instances = Instances::blank(count, positions);
+  torch::Tensor pictures = torch::full({count, positions}, -1, torch::kInt32);
+  PictureFiles files;
+  for (std::int64_t n = 0; n < count; ++n) {
+    const ExampleLine& line = lines[static_cast<std::size_t>(n)];
+    for (const auto& [position, symbol] : line.labels) instances.labels[n][position] = symbol;
+    for (const auto& [position, file] : line.images) pictures[n][position] = files.add(file, line.place);
+    for (const int position : line.evidence) {
+      instances.evidence[n][position] = true;
+      if (task.config().images.source != kNamedPictures || line.images.count(position) > 0 ||
+          !std::binary_search(may_have_picture.begin(), may_have_picture.end(), position))
+        continue;
+      throw InputError(line.place,
+                       program.positions[static_cast<std::size_t>(position)].name +
+                           " is evidence, and the line names no picture of it",
+                       {"images.source is \"files\", so that none is drawn; add it to \"images\""});
     }
-    const json evidence = example.value("evidence", json::array());
-    if (!evidence.is_array() ||
-        !std::all_of(evidence.begin(), evidence.end(), [](const json& name) { return name.is_string(); })) {
-      throw InputError({path, number},
-                       "\"evidence\" is " + evidence.dump() + ", expected a list of positions");
-    }
-    example["line"] = number;
-    examples.push_back(std::move(example));
   }
-  if (examples.empty())
-    throw InputError({path}, "has no example", {"a line is {\"labels\": {position: symbol, …}}"});
-  Instances instances = Instances::blank(static_cast<std::int64_t>(examples.size()),
-                                         static_cast<std::int64_t>(program.positions.size()));
-  for (std::size_t n = 0; n < examples.size(); ++n) {
-    const json& example = examples[n];
-    const SourceLocation where{path, example["line"]};
-    const auto position_of = [&](const std::string& name) {
-      const int position = program.find_position(name);
-      if (position < 0) {
-        throw InputError(where, "the program has no position '" + name + "'",
-                         {"positions are named like " + program.positions.at(0).name});
-      }
-      return position;
-    };
-    for (const auto& [name, symbol] : example["labels"].items()) {
-      const int position = position_of(name);
-      const std::string text = symbol.is_string() ? symbol.get<std::string>() : symbol.dump();
-      const int index = program.find_symbol(position, text);
-      if (index < 0) throw InputError(where, name + " has no symbol '" + text + "'");
-      instances.labels[static_cast<std::int64_t>(n)][position] = index;
-      const bool pictured = std::binary_search(may_have_picture.begin(), may_have_picture.end(), position);
-      if (!example.contains("evidence") && pictured)
-        instances.evidence[static_cast<std::int64_t>(n)][position] = true;
-    }
-    if (!example.contains("evidence")) continue;
-    for (const json& name : example["evidence"]) {
-      const int position = position_of(name.get<std::string>());
-      if (instances.labels[static_cast<std::int64_t>(n)][position].item<std::int16_t>() < 0) {
-        throw InputError(where, name.get<std::string>() + " is evidence but has no label");
-      }
-      instances.evidence[static_cast<std::int64_t>(n)][position] = true;
-    }
+  instances.files = files.pixels();
+  if (instances.files.defined()) instances.pictures = pictures;
+  const bool says =
+      std::any_of(lines.begin(), lines.end(), [](const ExampleLine& line) { return !line.observed.empty(); });
+  if (!says) return instances;
+  // Lines that do not say what is observed of them are as the settings say.
+  instances = supervised(task.shared_program(), task.supervision(), instances, /*use_all=*/true);
+  instances.labels = instances.labels.clone();  // what is shown shares it
+  const LineObservations observations(task);
+  for (std::int64_t n = 0; n < count; ++n) {
+    const ExampleLine& line = lines[static_cast<std::size_t>(n)];
+    if (!line.observed.empty()) observations.set(line, n, instances);
   }
   return instances;
 }

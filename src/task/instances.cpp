@@ -24,6 +24,7 @@ constexpr torch::Tensor Instances::*kFields[] = {
 template <class Change>
 Instances changed(const Instances& from, const Change& change) {
   Instances to;
+  to.files = from.files;
   for (const auto field : kFields) {
     if ((from.*field).defined()) to.*field = change(from.*field);
   }
@@ -52,7 +53,9 @@ Instances Instances::slice(std::int64_t first, std::int64_t count) const {
 }
 
 Instances Instances::to(torch::Device device) const {
-  return changed(*this, [&](const torch::Tensor& tensor) { return tensor.to(device); });
+  Instances there = changed(*this, [&](const torch::Tensor& tensor) { return tensor.to(device); });
+  if (files.defined()) there.files = files.to(device);
+  return there;
 }
 
 }  // namespace as2::task

@@ -25,6 +25,9 @@ struct ImagePool {
   ImagePool to(torch::Device device) const;
 };
 
+// In Instances::pictures, the first of the examples' own files.
+constexpr std::int32_t kFirstFile = -2;
+
 // Examples. What a position's label is, what a picture there shows, and what training may use are three
 // things: hiding a label leaves `shows`, `evidence` and `pictures` as they were.
 //
@@ -32,8 +35,10 @@ struct ImagePool {
 struct Instances {
   torch::Tensor labels;    // [instances, positions] int16 symbols; −1: nobody knows
   torch::Tensor evidence;  // [instances, positions] bool
-  // [instances, positions] int32 indices into the pool, −1: drawn by `shows`; undefined: all are.
+  // [instances, positions] int32 indices into the pool; −1: drawn by `shows`; kFirstFile − k: the k-th of
+  // `files`. Undefined: all are drawn.
   torch::Tensor pictures;
+  torch::Tensor files;  // [files, 28, 28] uint8: pictures that the examples bring themselves; undefined: none
   // [instances, positions] int16: the symbol that a picture or a given value there shows, or would show were
   // it evidence; −1: nobody knows.
   torch::Tensor shows;

@@ -1,5 +1,6 @@
 #include "task/task.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "datasets/mnist.h"
@@ -49,6 +50,7 @@ Task::Task(const TaskConfig& config, const TaskOptions& options)
 
 void Task::load_pictures() {
   if (config_.images.source == "mnist") return load_mnist();
+  if (config_.images.source == kNamedPictures) return name_classes();
   PictureFolder folder = read_picture_folder(config_.images.source);
   for (const Part part : {Part::kTrain, Part::kValidation, Part::kTest}) {
     const int number = static_cast<int>(part);
@@ -59,6 +61,7 @@ void Task::load_pictures() {
 
 void Task::load_mnist() {
   for (int digit = 0; digit < 10; ++digit) classes_.push_back(std::to_string(digit));
+  if (!options_.with_pictures) return;
   datasets::MnistOptions options;
   options.dir = options_.data_dir;
   options.fetch = options_.data_dir.empty();
@@ -77,6 +80,21 @@ void Task::load_mnist() {
   }
   const auto [test_pixels, test_labels] = tensors_of(mnist.test);
   parts_[2] = ImagePool::of(test_pixels, test_labels, classes_);
+}
+
+// Nothing else says what pictures can show: the symbols of the positions that have them.
+void Task::name_classes() {
+  if (config_.data.source != "instances") {
+    throw InputError("images.source is \"files\", but data.source is \"" + config_.data.source +
+                         "\", whose examples name no files",
+                     {"set data.source = \"instances\", with \"images\" in the lines of data.path"});
+  }
+  for (const compile::Position& position : program_->positions) {
+    if (!infer::matches_any(config_.images.positions, position.name)) continue;
+    for (const std::string& symbol : position.symbols) {
+      if (std::find(classes_.begin(), classes_.end(), symbol) == classes_.end()) classes_.push_back(symbol);
+    }
+  }
 }
 
 std::pair<std::int64_t, std::int64_t> Task::picture_range(Part part) const {

@@ -19,6 +19,7 @@ struct TaskOptions {
   std::string data_dir;                            // where MNIST is; empty: $AS2_DATA, the cache, the network
   std::function<void(const std::string&)> report;  // told what is being done when it takes long
   const std::atomic<bool>* stop = nullptr;         // once true, fetching ends
+  bool with_pictures = true;  // false: only their classes are wanted, MNIST is not loaded
 };
 
 // Validation digits: the last of MNIST's training digits, never trained on.
@@ -55,6 +56,7 @@ class Task {
  private:
   void load_pictures();
   void load_mnist();
+  void name_classes();
 
   TaskConfig config_;
   TaskOptions options_;

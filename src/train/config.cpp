@@ -46,6 +46,7 @@ TrainConfig read_train(task::Settings& s) {
   }
   t.precision = s.choice("train.precision", t.precision, {"auto", "float32", "bf16"});
   t.graph = s.boolean("train.graph", t.graph);
+  t.log_steps = s.integer("train.log_steps", t.log_steps, 1, many);
   t.validate_every = s.number("train.validate_every", t.validate_every, 0, kMany);
   t.validate_seconds = s.number("train.validate_seconds", t.validate_seconds, 0.1, kMany);
   t.checkpoint_seconds = s.number("train.checkpoint_seconds", t.checkpoint_seconds, 0.1, kMany);

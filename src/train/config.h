@@ -28,6 +28,7 @@ struct TrainConfig {
   double corruption = 0;           // the most mistakes in such an answer, as a share of the positions
   std::string precision = "auto";  // auto: bf16 on CUDA, float32 elsewhere
   bool graph = true;               // CUDA: capture the step once and replay it
+  std::int64_t log_steps = 20;     // losses are logged every so many
   double validate_every = 1;       // epochs
   double validate_seconds = 60, checkpoint_seconds = 60;
   std::string score = "mean";  // the part of validation that picks the checkpoint, or their mean

@@ -4,24 +4,31 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <optional>
 #include <sstream>
 
 namespace as2::train {
 namespace {
 
-constexpr double kWidth = 440, kHeight = 320, kLeft = 62, kRight = 14, kTop = 34, kBottom = 44;
+constexpr double kWidth = 440, kHeight = 320, kLeft = 72, kRight = 14, kTop = 34, kBottom = 44;
+constexpr double kFontSize = 11;
+constexpr double kCharacter = 0.62 * kFontSize;  // the width of a digit in a wide font
 const char* const kColours[] = {"#1b6ca8", "#d1495b", "#3a8f5b", "#8a5a9e", "#c98b1b", "#4a4a4a"};
 
 // An axis: values to pixels, with round ticks.
 struct Axis {
   double low = 0, high = 1, from = 0, to = 1;
   bool logarithmic = false;
+  std::optional<double>
+      single;  // all data have this value: the axis has no length, and it stands in the middle
 
   double scale(double value) const { return logarithmic ? std::log10(value) : value; }
   double pixel(double value) const { return from + (to - from) * (scale(value) - low) / (high - low); }
 
-  // Positions of ticks on the scaled axis: 1, 2 or 5 times a power of ten apart, about five of them.
+  // Positions of ticks on the scaled axis: 1, 2 or 5 times a power of ten apart, about five of them. One
+  // value is its own tick.
   std::vector<double> ticks() const {
+    if (single) return {*single};
     const double rough = (high - low) / 5, power = std::pow(10, std::floor(std::log10(rough)));
     double step = power * 10;
     for (const double factor : {1.0, 2.0, 5.0}) {
@@ -57,10 +64,16 @@ std::string escaped(const std::string& text) {
   return result;
 }
 
-std::string label(double value) {
+std::string label(double value, int digits = 4) {
   char text[32];
-  std::snprintf(text, sizeof text, "%.4g", value);
+  std::snprintf(text, sizeof text, "%.*g", digits, value);
   return text;
+}
+
+// Where a label centred at x must begin so that neither end leaves the panel.
+double label_begin(double x, const std::string& text) {
+  const double width = kCharacter * static_cast<double>(text.size());
+  return std::clamp(x - width / 2, 2.0, std::max(2.0, kWidth - 2 - width));
 }
 
 Axis axis_over(const Panel& panel, bool vertical) {
@@ -77,7 +90,10 @@ Axis axis_over(const Panel& panel, bool vertical) {
     }
   }
   if (!(axis.low <= axis.high)) axis.low = 0, axis.high = 1;
-  if (axis.high - axis.low < 1e-12) axis.low -= 0.5, axis.high += 0.5;
+  if (axis.high - axis.low < 1e-12 * std::max(1.0, std::abs(axis.low))) {
+    axis.single = axis.low;
+    axis.low -= 0.5, axis.high += 0.5;
+  }
   axis.from = vertical ? kHeight - kBottom : kLeft;
   axis.to = vertical ? kTop : kWidth - kRight;
   return axis;
@@ -93,19 +109,28 @@ void draw_panel(std::ostringstream& out, const Panel& panel) {
         << label(up.logarithmic ? std::pow(10, tick) : tick) << "</text>\n";
   }
   for (const double tick : across.ticks()) {
-    out << "<text x='" << across.pixel(tick) << "' y='" << kHeight - kBottom + 16 << "' text-anchor='middle'>"
-        << label(tick) << "</text>\n";
+    const std::string text = label(tick, 6);
+    out << "<text x='" << label_begin(across.pixel(tick), text) << "' y='" << kHeight - kBottom + 16 << "'>"
+        << text << "</text>\n";
   }
   out << "<text x='" << (kLeft + kWidth - kRight) / 2 << "' y='" << kHeight - 8 << "' text-anchor='middle'>"
       << escaped(panel.x_title) << "</text>\n";
   int number = 0;
   for (const Series& series : panel.series) {
     const char* colour = kColours[number % 6];
-    out << "<polyline fill='none' stroke='" << colour << "' stroke-width='1.5' points='";
+    std::vector<std::pair<double, double>> pixels;
     for (const auto& [x, y] : series.points) {
-      if (drawable(y, panel.logarithmic)) out << across.pixel(x) << ',' << up.pixel(y) << ' ';
+      if (drawable(y, panel.logarithmic)) pixels.emplace_back(across.pixel(x), up.pixel(y));
     }
-    out << "'/><text x='" << kWidth - kRight - 4 << "' y='" << kTop + 14 + 15 * number
+    if (pixels.size() == 1) {  // a line of one point would not be seen
+      out << "<circle cx='" << pixels[0].first << "' cy='" << pixels[0].second << "' r='3' fill='" << colour
+          << "'/>";
+    } else if (!pixels.empty()) {
+      out << "<polyline fill='none' stroke='" << colour << "' stroke-width='1.5' points='";
+      for (const auto& [x, y] : pixels) out << x << ',' << y << ' ';
+      out << "'/>";
+    }
+    out << "<text x='" << kWidth - kRight - 4 << "' y='" << kTop + 14 + 15 * number
         << "' text-anchor='end' fill='" << colour << "'>" << escaped(series.name) << "</text>\n";
     ++number;
   }
@@ -117,8 +142,8 @@ std::string draw_curves(const std::vector<Panel>& panels) {
   std::ostringstream out;
   out.precision(6);
   out << "<svg xmlns='http://www.w3.org/2000/svg' width='" << kWidth * panels.size() << "' height='"
-      << kHeight
-      << "' font-family='sans-serif' font-size='11'>\n<rect width='100%' height='100%' fill='white'/>\n";
+      << kHeight << "' font-family='sans-serif' font-size='" << kFontSize
+      << "'>\n<rect width='100%' height='100%' fill='white'/>\n";
   for (std::size_t number = 0; number < panels.size(); ++number) {
     out << "<g transform='translate(" << kWidth * number << ",0)'>\n";
     draw_panel(out, panels[number]);

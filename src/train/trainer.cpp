@@ -132,6 +132,7 @@ Trainer::Trainer(const Config& config, const nn::ModelOptions& model, const Task
   totals_ = torch::zeros({static_cast<std::int64_t>(objective_->names().size()) + 6},
                          mask_.options().dtype(torch::kFloat32));
   sums_.assign(static_cast<std::size_t>(totals_.size(0)), 0);
+  recent_ = sums_;
 }
 
 void Trainer::begin_carry() {
@@ -285,7 +286,10 @@ void Trainer::read_totals() {
   totals_.zero_();
   const double* values = read.data_ptr<double>();
   const std::size_t terms = objective_->names().size();
-  for (std::size_t n = 0; n < sums_.size(); ++n) sums_[n] += values[n];
+  for (std::size_t n = 0; n < sums_.size(); ++n) {
+    sums_[n] += values[n];
+    recent_[n] += values[n];
+  }
   if (values[terms + 2] > 0) progress_.loss = values[terms] / values[terms + 2];
   if (workers_.writes() && !std::isfinite(progress_.loss)) {  // said once; the others lose their rank 0
     throw NumericError("the loss is not a number after step " + std::to_string(step_),
@@ -313,6 +317,7 @@ TrainResult Trainer::run() {
     std::filesystem::create_directories(folder_);
     write_file(folder_ / "config.toml", config_.resolved);
     if (step_ == 0) save_state();  // from now on the run can be resumed, whatever happens to it
+    if (hooks_.tensorboard) events_ = std::make_unique<EventFile>(folder_);
   }
   const TrainConfig& train = config_.train;
   const bool timed = train.time_budget > 0;
@@ -351,6 +356,7 @@ TrainResult Trainer::run() {
                    step_,          seconds_,        fraction(),
                    progress_.loss, progress_.score, progress_.examples_per_second};
       if (hooks_.on_progress) hooks_.on_progress(progress_);
+      if (step_ / train.log_steps > logged_step_ / train.log_steps) log_losses();
     }
     done = over();
     const bool due =

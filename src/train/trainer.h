@@ -1,7 +1,8 @@
 // The training loop: one run of one seed, in its folder.
 //
 //   config.toml         every setting used
-//   metrics.jsonl       one line per validation: losses, learning rate, speed, held-out scores
+//   metrics.jsonl       one line every train.log_steps steps: losses, learning rate; and one per validation:
+//                       also speed and held-out scores
 //   curves.svg          the same as curves
 //   state.safetensors   where the run stands; a resumed run continues bit for bit
 //   model.safetensors   the averaged weights that did best on validation, and their card
@@ -26,6 +27,7 @@
 #include "train/carry.h"
 #include "train/config.h"
 #include "train/distributed.h"
+#include "train/event_file.h"
 #include "train/objective.h"
 
 namespace as2::train {
@@ -59,6 +61,7 @@ struct TrainHooks {
   std::function<void(const char*)> on_stage;  // after each stage of a step, where no graph is captured
   const std::atomic<bool>* stop = nullptr;    // set on any rank: all save and return
   std::string command;                        // for the model's card
+  bool tensorboard = false;                   // also writes what TensorBoard reads
 };
 
 // Why a run ended.
@@ -106,6 +109,8 @@ class Trainer {
   void train_step();
   double fraction() const;
   void read_totals();
+  void log_losses();
+  nlohmann::json losses_in(const std::vector<double>& sums) const;
   void record();
   void write_record();
   NamedTensors state() const;  // all that the next step depends on, sharing storage
@@ -159,7 +164,9 @@ class Trainer {
   std::int64_t validated_ = 0;  // examples of a validation; 0: not yet known
   nlohmann::json best_validation_;
   Progress progress_;
-  std::vector<double> sums_;  // of totals_, since the last record
+  std::vector<double> sums_, recent_;  // of totals_, since the last validation, and since losses were logged
+  std::int64_t logged_step_ = 0;
+  std::unique_ptr<EventFile> events_;  // null: nobody asked for it
   double recorded_seconds_ = 0, recorded_examples_ = 0, saved_seconds_ = 0;
 };
 

@@ -1,7 +1,9 @@
 // What a run writes to its folder, and reads from it when it goes on.
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cmath>
+#include <fstream>
 #include <sstream>
 
 #include "as2/error.h"
@@ -14,17 +16,19 @@ namespace {
 
 using nlohmann::json;
 
-// What was written at each validation, one JSON object per line; nothing where there is no file yet.
+// What was logged and validated, one JSON object per line; nothing where there is no file yet. A last line
+// without its end is one that a process was writing when it ended.
 std::vector<json> read_records(const std::filesystem::path& path) {
   std::vector<json> records;
   if (!std::filesystem::exists(path)) return records;
-  std::istringstream lines(read_file(path));
+  const std::string text = read_file(path);
+  std::istringstream lines(text.substr(0, text.rfind('\n') + 1));
   int number = 0;
   for (std::string line; std::getline(lines, line);) {
     ++number;
     json record = json::parse(line, nullptr, false);
     if (!record.is_object() || !record.value("step", json()).is_number()) {
-      throw InputError({path.string(), number}, "the line is damaged: expected a validation's JSON object",
+      throw InputError({path.string(), number}, "the line is damaged: expected a JSON object with a step",
                        {"remove the line; the others are kept"});
     }
     records.push_back(std::move(record));
@@ -46,6 +50,35 @@ void write_records(const std::filesystem::path& path, const std::vector<json>& r
 
 }  // namespace
 
+json Trainer::losses_in(const std::vector<double>& sums) const {
+  const std::size_t terms = objective_->names().size();
+  const double steps = std::max(1.0, sums[terms + 2]);
+  json line = {{"epoch", epoch_},
+               {"step", step_},
+               {"seconds", seconds_},
+               {"loss", sums[terms] / steps},
+               {"gradient_norm", sums[terms + 1] / steps},
+               {"learning_rate", learning_rate(fraction(), config_.train.rate, config_.train.warmup,
+                                               config_.train.last_rate)}};
+  for (std::size_t term = 0; term < terms; ++term)
+    line["terms"][objective_->names()[term]] = sums[term] / steps;
+  return line;
+}
+
+// The means since they were last logged. A line is appended: the file is read while the run goes on.
+void Trainer::log_losses() {
+  if (workers_.writes()) {
+    const std::filesystem::path path = folder_ / "metrics.jsonl";
+    const json line = losses_in(recent_);
+    std::ofstream out(path, std::ios::app);
+    out << line.dump() + "\n" << std::flush;
+    if (!out) throw_file_error(path, "cannot be written", errno != 0 ? errno : ENOSPC);
+    if (events_) events_->add(line);
+  }
+  std::fill(recent_.begin(), recent_.end(), 0);
+  logged_step_ = step_;
+}
+
 // Rank 0 validates and writes while the others wait for its score.
 void Trainer::record() {
   if (workers_.writes()) write_record();
@@ -63,23 +96,14 @@ void Trainer::write_record() {
   const json validation = validate();
   const double score = validation["score"];
   const std::size_t terms = objective_->names().size();
-  const double steps = std::max(1.0, sums_[terms + 2]);
   const double spent = std::max(1e-9, seconds_ - recorded_seconds_);
-  json line = {{"epoch", epoch_},
-               {"step", step_},
-               {"seconds", seconds_},
-               {"loss", sums_[terms] / steps},
-               {"gradient_norm", sums_[terms + 1] / steps},
-               {"learning_rate",
-                learning_rate(fraction(), config_.train.rate, config_.train.warmup, config_.train.last_rate)},
-               {"examples_per_second", (static_cast<double>(examples_) - recorded_examples_) / spent},
-               {"validation", validation}};
+  json line = losses_in(sums_);
+  line["examples_per_second"] = (static_cast<double>(examples_) - recorded_examples_) / spent;
+  line["validation"] = validation;
   if (carry_) {
     const double leaving = std::max(1.0, sums_[terms + 3]);
     line["carried"] = {{"solved", sums_[terms + 4] / leaving}, {"segments", sums_[terms + 5] / leaving}};
   }
-  for (std::size_t term = 0; term < terms; ++term)
-    line["terms"][objective_->names()[term]] = sums_[term] / steps;
   progress_.score = score;
   if (score >= best_) {
     best_ = score;
@@ -91,6 +115,11 @@ void Trainer::write_record() {
   records.push_back(line);
   write_records(folder_ / "metrics.jsonl", records);
   draw(records);
+  if (events_) {
+    json scores = line;  // the losses have been logged step by step
+    for (const char* logged : {"loss", "terms", "gradient_norm", "learning_rate"}) scores.erase(logged);
+    events_->add(scores);
+  }
   reserve_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (hooks_.on_record) hooks_.on_record(line);
 }
@@ -157,6 +186,8 @@ void Trainer::save_state() const {
                       {"examples", examples_},
                       {"seconds", seconds_},
                       {"sums", sums_},
+                      {"recent", recent_},
+                      {"logged_step", logged_step_},
                       {"recorded_examples", recorded_examples_},
                       {"recorded_seconds", recorded_seconds_},
                       {"best", best_},
@@ -188,6 +219,9 @@ void Trainer::take_place(const json& place) {
   seconds_ = place["seconds"];
   recorded_seconds_ = place.value("recorded_seconds", seconds_);
   if (const auto sums = place.value("sums", std::vector<double>()); sums.size() == sums_.size()) sums_ = sums;
+  if (const auto sums = place.value("recent", std::vector<double>()); sums.size() == recent_.size())
+    recent_ = sums;
+  logged_step_ = place.value("logged_step", step_);
   best_ = place["best"];
   reserve_ = place.value("reserve", 0.0);
   validated_ = place.value("validated", std::int64_t{0});
@@ -228,12 +262,19 @@ void Trainer::draw(const std::vector<json>& records) const {
   Panel losses{"loss", "step", {{"loss", {}}}, true}, scores{"validation", "step", {}, false};
   Panel rate{"learning rate", "step", {{"", {}}}, false};
   for (const std::string& name : objective_->names()) losses.series.push_back({name, {}});
+  // Losses as they were logged. A validation's are means over many more steps, so they are drawn only where a
+  // run is too short for the others.
+  const auto validated = [](const json& record) { return record.contains("validation"); };
+  const bool logged = std::count_if(records.begin(), records.end(), validated) + 1 <
+                      static_cast<std::ptrdiff_t>(records.size());
   for (const json& record : records) {
     const double step = number_in(record, "step");
-    losses.series[0].points.emplace_back(step, number_in(record, "loss"));
-    for (std::size_t term = 1; term < losses.series.size(); ++term) {
-      losses.series[term].points.emplace_back(
-          step, number_in(record.value("terms", json()), losses.series[term].name));
+    if (logged != validated(record)) {
+      losses.series[0].points.emplace_back(step, number_in(record, "loss"));
+      for (std::size_t term = 1; term < losses.series.size(); ++term) {
+        losses.series[term].points.emplace_back(
+            step, number_in(record.value("terms", json()), losses.series[term].name));
+      }
     }
     rate.series[0].points.emplace_back(step, number_in(record, "learning_rate"));
     for (const char* part : {"given", "perceived", "list"}) {

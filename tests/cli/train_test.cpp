@@ -56,15 +56,23 @@ class TrainVerb : public ::testing::Test {
   }
   fs::path path(const std::string& name) const { return folder_ / name; }
 
-  std::vector<Json> metrics(const std::string& run) const {
+  // Every line, or those of validations.
+  std::vector<Json> all_metrics(const std::string& run) const {
     std::vector<Json> records;
     std::istringstream lines(read_file(path(run) / "metrics.jsonl"));
     for (std::string line; std::getline(lines, line);) records.push_back(Json::parse(line));
     return records;
   }
+  std::vector<Json> metrics(const std::string& run) const {
+    std::vector<Json> records;
+    for (Json& record : all_metrics(run)) {
+      if (record.contains("validation")) records.push_back(std::move(record));
+    }
+    return records;
+  }
   // The metrics without those that depend on the machine's speed.
   std::vector<Json> timeless_metrics(const std::string& run) const {
-    std::vector<Json> records = metrics(run);
+    std::vector<Json> records = all_metrics(run);
     for (Json& record : records) {
       record.erase("seconds");
       record.erase("examples_per_second");
@@ -113,6 +121,34 @@ TEST_F(TrainVerb, WritesARunFolderAndOneDocument) {
   EXPECT_FALSE(card["program"]["hash"].get<std::string>().empty());
   EXPECT_GT(fs::file_size(path("run/model.safetensors")), 1000u);
   EXPECT_GT(fs::file_size(path("run/state.safetensors")), fs::file_size(path("run/model.safetensors")));
+}
+
+TEST_F(TrainVerb, LossesAreLoggedEveryFewSteps) {
+  const Finished finished =
+      run_small({"--epochs", "2", "--out", "run", "--quiet", "--tensorboard", "--set", "train.log_steps=3"});
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  std::vector<int> steps;
+  double logged = 0, validated = 0;
+  for (const Json& record : all_metrics("run")) {
+    if (record.contains("validation")) {
+      validated += 8 * record["loss"].get<double>();
+      continue;
+    }
+    steps.push_back(record["step"]);
+    logged += 3 * record["loss"].get<double>();
+    EXPECT_GT(record["learning_rate"].get<double>(), 0);
+    EXPECT_TRUE(record["terms"].contains("latent"));
+  }
+  EXPECT_EQ(steps, (std::vector<int>{3, 6, 9, 12, 15}));
+  EXPECT_LT(logged, validated) << "sixteen steps, of which fifteen are logged";
+  EXPECT_GT(logged, 0.8 * validated);
+  std::string events;
+  for (const auto& entry : fs::directory_iterator(path("run"))) {
+    if (entry.path().filename().string().rfind("events.out.tfevents.", 0) == 0)
+      events += read_file(entry.path());
+  }
+  EXPECT_THAT(events,
+              AllOf(HasSubstr("brain.Event:2"), HasSubstr("terms/latent"), HasSubstr("validation/score")));
 }
 
 TEST_F(TrainVerb, PlainLinesWhereStandardErrorIsNoTerminal) {

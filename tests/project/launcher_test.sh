@@ -111,7 +111,7 @@ ln -s "$work/project/as2" "$work/link"
 
 # A verb that needs LibTorch installs it, configures again and builds the rest; then nothing is left to do for
 # either half.
-for words in 'train sudoku' 'solve a.png --engine torch' 'solve --engine=torch a.png'; do
+for words in 'train sudoku' 'solve a.png --engine torch' 'solve --engine=torch a.png' 'check parity --shortcuts'; do
   rm -f "$work/project/build/release/.built-tensor"
   echo light >"$work/project/build/release/.packages"
   : >"$log"

@@ -30,10 +30,13 @@ bool identical(const std::vector<torch::Tensor>& a, const std::vector<torch::Ten
                     [](const torch::Tensor& x, const torch::Tensor& y) { return x.equal(y); });
 }
 
+// The lines of validations.
 std::vector<json> records(const fs::path& folder) {
   std::istringstream lines(read_file(folder / "metrics.jsonl"));
   std::vector<json> records;
-  for (std::string line; std::getline(lines, line);) records.push_back(json::parse(line));
+  for (std::string line; std::getline(lines, line);) {
+    if (json record = json::parse(line); record.contains("validation")) records.push_back(std::move(record));
+  }
   return records;
 }
 

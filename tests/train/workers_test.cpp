@@ -40,10 +40,13 @@ std::vector<int> train(const Plan& plan, const std::vector<std::string>& overrid
                    [&](const Launch& launch) { return train_rank(launch, plan, overrides, folder); });
 }
 
+// The lines of validations.
 std::vector<json> records(const fs::path& folder) {
   std::istringstream lines(read_file(folder / "metrics.jsonl"));
   std::vector<json> records;
-  for (std::string line; std::getline(lines, line);) records.push_back(json::parse(line));
+  for (std::string line; std::getline(lines, line);) {
+    if (json record = json::parse(line); record.contains("validation")) records.push_back(std::move(record));
+  }
   return records;
 }
 

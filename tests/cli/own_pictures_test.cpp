@@ -1,0 +1,204 @@
+// A folder of one's own pictures, a file of lines that name them and observe what a program derives: trained,
+// evaluated, and asked about new pictures, as a user does it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "files.h"
+#include "formats/image.h"
+#include "support/run_as2.h"
+#include "support/temporary_folder.h"
+
+namespace as2::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::Finished;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Json = nlohmann::json;
+
+constexpr int kClasses = 3;
+
+class OwnPictures : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    for (int symbol = 1; symbol <= kClasses; ++symbol) {
+      for (int place = 0; place < 5; ++place) draw(symbol, place);
+    }
+    write_file(path("pair.lp"),
+               "{ bars(I,N) : N=1..3 } = 1 :- I=1..2.\n"
+               "sum(S) :- bars(1,A), bars(2,B), S = A+B.\n"
+               "odd :- sum(S), S \\ 2 = 1.\n");
+    write_file(path("own.toml"), R"t(name = "own"
+preset = "tiny"
+[program]
+file = "pair.lp"
+[images]
+positions = ["bars(*"]
+source = "files"
+[labels]
+positions = []
+observed = ["sum(_)"]
+[data]
+source = "instances"
+path = "lists/train.jsonl"
+train = 1000
+validation = 40
+)t");
+    fs::create_directories(path("own"));
+    write_file(path("own/tiny.toml"), R"t([model.reasoner]
+kind = "none"
+[model.perception]
+preset = "paper"
+d_model = 32
+channels = [8, 16, 16]
+[losses]
+query = { weight = 1 }
+[train]
+epochs = 25
+batch = 20
+rate = 3e-3
+ema_decay = 0.9
+stop_at = 0.98
+)t");
+  }
+
+  // As many bars as its number says, dark on light, larger than perception reads it.
+  void draw(int symbol, int place) {
+    formats::Image image(56, 56, 255);
+    for (int bar = 0; bar < symbol; ++bar)
+      formats::fill_rectangle(image, 6 + 2 * place + 14 * bar, 8, 4, 40, 0);
+    fs::create_directories(path("pictures"));
+    formats::write_png(path("pictures") / picture(symbol, place), image);
+  }
+  static std::string picture(int symbol, int place) {
+    return std::string(1, static_cast<char>('a' + symbol)) + std::to_string(place) + ".png";
+  }
+  // One line for each pair of symbols at these places: its pictures and what is observed of them.
+  template <class Observed>
+  std::string lines(const std::vector<int>& places, const Observed& observed, int repeat = 1) const {
+    std::string text;
+    for (int n = 0; n < repeat; ++n) {
+      for (int a = 1; a <= kClasses; ++a) {
+        for (int b = 1; b <= kClasses; ++b) {
+          const int left = places[static_cast<std::size_t>(n) % places.size()];
+          const int right = places[static_cast<std::size_t>(n / 2 + a) % places.size()];
+          Json line = {{"images",
+                        {{"bars(1,_)", "../pictures/" + picture(a, left)},
+                         {"bars(2,_)", "../pictures/" + picture(b, right)}}}};
+          observed(line, a, b);
+          text += line.dump() + "\n";
+        }
+      }
+    }
+    return text;
+  }
+  fs::path path(const std::string& name) const { return folder_ / name; }
+  Finished run(const std::string& arguments) const { return testing::run_as2(folder_.str(), arguments); }
+
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(OwnPictures, TrainedFromSumsAloneEvaluatedAndAsked) {
+  fs::create_directories(path("lists"));
+  const auto sum = [](Json& line, int a, int b) { line["observed"] = {{"sum(_)", std::to_string(a + b)}}; };
+  // Place 2 is kept for later. Every fourth pair says what is not the case as well, as a list.
+  write_file(path("lists/train.jsonl"),
+             lines({0, 1, 3, 4}, sum, 24) +
+                 lines(
+                     {0, 1, 3, 4},
+                     [](Json& line, int a, int b) {
+                       line["observed"] = {"sum(" + std::to_string(a + b) + ")",
+                                           "not sum(" + std::to_string(a + b + 1 > 6 ? 2 : a + b + 1) + ")"};
+                     },
+                     8));
+  const Finished trained = run("train own.toml --out run --json --quiet --device cpu");
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  const Json result = Json::parse(trained.out)["runs"][0];
+  EXPECT_EQ(result["shortcuts"], 1) << "sums determine the numbers";
+  EXPECT_GT(result["score"].get<double>(), 0.9) << "the likelihood of what is observed";
+
+  const Finished evaluated = run("eval own --model run/model.safetensors --json --quiet --device cpu");
+  ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;
+  EXPECT_GT(Json::parse(evaluated.out)["observed_accuracy"].get<double>(), 0.9);
+
+  // New pictures, with labels to compare with.
+  write_file(path("lists/new.jsonl"), lines({2}, sum));
+  const Finished asked = run("predict --model run --instances lists/new.jsonl --query odd --json");
+  ASSERT_EQ(asked.exit_code, 0) << asked.err;
+  std::istringstream documents(asked.out);
+  int right = 0, n = 0;
+  for (std::string text; std::getline(documents, text); ++n) {
+    const Json line = Json::parse(text);
+    const int a = n / kClasses + 1, b = n % kClasses + 1;
+    right += line["assignment"]["bars(1,_)"] == std::to_string(a) &&
+             line["assignment"]["bars(2,_)"] == std::to_string(b);
+    const std::string observed = "sum(" + std::to_string(a + b) + ")";
+    ASSERT_TRUE(line["observed"].contains(observed)) << line;
+    ASSERT_TRUE(line["observed"].contains("odd"));
+    double even = 0;
+    for (int x = 1; x <= kClasses; ++x) {
+      for (int y = 1; y <= kClasses; ++y) {
+        if ((x + y) % 2 == 0)
+          even += line["beliefs"]["bars(1,_)"][std::to_string(x)].get<double>() *
+                  line["beliefs"]["bars(2,_)"][std::to_string(y)].get<double>();
+      }
+    }
+    EXPECT_NEAR(line["observed"]["odd"].get<double>(), 1 - even, 1e-9);
+  }
+  EXPECT_EQ(n, 9);
+  EXPECT_GE(right, 8) << asked.out;
+}
+
+TEST_F(OwnPictures, WhatCannotBeToldApartIsSaidBeforehand) {
+  fs::create_directories(path("lists"));
+  write_file(path("lists/train.jsonl"), lines(
+                                            {0, 1},
+                                            [](Json& line, int a, int b) {
+                                              line["observed"] = {{"odd", (a + b) % 2 == 1}};
+                                            },
+                                            12));
+  const std::string parity = " --set 'labels.observed=[\"odd\"]'";
+  const Finished checked = run("check own.toml --shortcuts --json" + parity);
+  ASSERT_EQ(checked.exit_code, 0) << checked.err;
+  const Json found = Json::parse(checked.out);
+  EXPECT_EQ(found["shortcuts"], 2) << "1 and 3 are alike, 2 is told from both";
+  EXPECT_EQ(found["some"], Json::array({"1→3, 3→1"}));
+  EXPECT_EQ(found["exact"], true);
+  EXPECT_EQ(found["examples"], 9);
+  EXPECT_EQ(Json::parse(run("check own.toml --shortcuts --json").out)["shortcuts"], 1);
+  const Finished trained = run("train own.toml --out run --device cpu --epochs 1 --json" + parity);
+  EXPECT_THAT(trained.err, HasSubstr("warning: what is observed does not determine the classes: 2 ways"));
+  EXPECT_EQ(Json::parse(trained.out)["runs"][0]["shortcuts"], 2);
+
+  EXPECT_THAT(run("check own.toml").err, HasSubstr("give --shortcuts"));
+  EXPECT_EQ(run("check own.toml --preset tiny").exit_code, 2);
+}
+
+TEST_F(OwnPictures, ALineThatCannotBeUsedIsNamed) {
+  fs::create_directories(path("lists"));
+  const std::string good = lines({0}, [](Json& line, int a, int b) {
+    line["observed"] = {{"sum(_)", a + b}};
+  });
+  const auto refused = [&](const Json& line, const std::string& message) {
+    write_file(path("lists/train.jsonl"), good + line.dump() + "\n");
+    const Finished finished = run("train own.toml --out run --device cpu --quiet");
+    EXPECT_EQ(finished.exit_code, 1) << line;
+    EXPECT_THAT(finished.err, ::testing::AllOf(HasSubstr("train.jsonl:10"), HasSubstr(message))) << line;
+  };
+  const std::string a = "bars(1,_)", b = "bars(2,_)", file = "../pictures/" + picture(1, 0);
+  const Json both = {{a, file}, {b, file}};
+  refused({{"images", {{a, "none.png"}}}}, "none.png");
+  refused({{"images", {{"sum(_)", file}}}}, "no position 'sum(_)'");
+  refused({{"images", {{a, file}}}, {"labels", {{b, "1"}}}, {"evidence", {a, b}}}, "names no picture of it");
+  refused({{"images", both}, {"observed", {"sum(9)"}}}, "can never hold");
+  refused({{"images", both}, {"observed", {"odd"}}}, "labels.observed does not name it");
+  refused({{"images", both}, {"observed", {"sum(2), sum(3)"}}}, "one literal");
+  refused({{"picture", both}}, "an example has no 'picture'");
+}
+
+}  // namespace
+}  // namespace as2::cli
