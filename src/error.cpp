@@ -3,6 +3,8 @@
 #include <sstream>
 #include <utility>
 
+#include "text.h"
+
 namespace as2 {
 namespace {
 
@@ -13,7 +15,7 @@ std::string compose(const SourceLocation& location, const std::string& message,
   if (!place.empty()) text += place + ": ";
   text += "error: " + message;
   for (const auto& note : notes) text += "\nnote: " + note;
-  return text;
+  return readable(text);
 }
 
 }  // namespace

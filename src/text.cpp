@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <numeric>
-#include <vector>
 
 namespace as2 {
 namespace {
 
-constexpr std::size_t kMostBytes = 100;
+constexpr std::size_t kMostBytes = 100;  // of a name in a message
+constexpr std::size_t kMostLine = 2000;  // bytes of a line of a message
 
 bool continues(char c) {
   return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
@@ -53,8 +53,49 @@ std::string shortened(std::string_view text) {
   return std::string(text.substr(0, end)) + "…";
 }
 
+std::string readable(std::string_view message) {
+  std::string result;
+  while (true) {
+    const std::string_view line = message.substr(0, message.find('\n'));
+    if (line.size() <= kMostLine) {
+      result += line;
+    } else {
+      std::size_t head = kMostLine / 2, tail = line.size() - kMostLine / 2;
+      while (head > 0 && continues(line[head])) --head;
+      while (tail < line.size() && continues(line[tail])) ++tail;
+      result.append(line.substr(0, head)).append(" … ").append(line.substr(tail));
+    }
+    if (line.size() == message.size()) return result;
+    result += '\n';
+    message.remove_prefix(line.size() + 1);
+  }
+}
+
 std::string in_quotes(std::string_view text) {
   return "'" + shortened(text) + "'";
+}
+
+std::vector<std::string> split_terms(std::string_view text, std::string_view separators) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  std::vector<std::string> pieces;
+  std::size_t begin = 0;
+  int depth = 0;
+  bool quoted = false;
+  const auto add = [&](std::size_t end) {
+    std::string_view piece = text.substr(begin, end - begin);
+    piece.remove_prefix(std::min(piece.find_first_not_of(kBlanks), piece.size()));
+    pieces.emplace_back(piece.substr(0, piece.find_last_not_of(kBlanks) + 1));
+    begin = end + 1;
+  };
+  for (std::size_t k = 0; k < text.size(); ++k) {
+    const char c = text[k];
+    if (c == '"' && (k == 0 || text[k - 1] != '\\')) quoted = !quoted;
+    if (!quoted && (c == '(' || c == '{')) ++depth;
+    if (!quoted && (c == ')' || c == '}')) --depth;
+    if (!quoted && depth == 0 && separators.find(c) != std::string_view::npos) add(k);
+  }
+  add(text.size());
+  return pieces;
 }
 
 std::string as_utf8(std::string_view text) {

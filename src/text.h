@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace as2 {
 
@@ -12,8 +13,14 @@ std::size_t edit_distance(std::string_view a, std::string_view b);
 
 // The text, or its beginning and `…` where it is too long to be read in a message.
 std::string shortened(std::string_view text);
+// A message in which no line is too long to be read: of a longer one the beginning and the end are kept.
+std::string readable(std::string_view message);
 // The text, shortened, between `'`: how messages quote what they were given.
 std::string in_quotes(std::string_view text);
+
+// Splits at any of the separators where it stands outside parentheses, braces and quotes, since positions and
+// atoms are terms. The pieces have no blanks around them and may be empty.
+std::vector<std::string> split_terms(std::string_view text, std::string_view separators);
 
 // The text with U+FFFD in place of whatever is not UTF-8, since JSON can hold nothing else.
 std::string as_utf8(std::string_view text);

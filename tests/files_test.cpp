@@ -4,16 +4,51 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <atomic>
 #include <cerrno>
 
 #include "as2/error.h"
+#include "share_work.h"
 #include "support/temporary_folder.h"
+#include "text.h"
 
 namespace as2 {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::AllOf;
 using testing::HasSubstr;
+
+// What a user gave may be a hundred megabytes long; a message that quotes it is not.
+TEST(Messages, NoLineIsTooLongToBeRead) {
+  const std::string name(10'000'000, 'x');
+  EXPECT_EQ(in_quotes(name).size(), 100 + std::string("''…").size());
+  const std::string said =
+      InputError({"p.lp", 3}, "there is no `" + name + "` here", {"did you mean `" + name + "`?"}).what();
+  EXPECT_LT(said.size(), 5000U);
+  EXPECT_THAT(said, AllOf(HasSubstr("p.lp:3: error: there is no `xxx"), HasSubstr("xxx` here\nnote: did you"),
+                          HasSubstr("xxx`?"), HasSubstr(" … ")));
+  // Characters are not cut.
+  std::string umlauts;
+  for (int k = 0; k < 3000; ++k) umlauts += "ü";
+  EXPECT_EQ(as_utf8(readable("a" + umlauts)), readable("a" + umlauts));
+  EXPECT_EQ(as_utf8(readable(umlauts)), readable(umlauts));
+}
+
+TEST(Terms, AreSplitOutsideParenthesesAndQuotes) {
+  EXPECT_THAT(split_terms(R"( a(1,2) , "x,\",y",{b,...} ,, c)", ","),
+              testing::ElementsAre("a(1,2)", R"("x,\",y")", "{b,...}", "", "c"));
+  EXPECT_THAT(split_terms("", ","), testing::ElementsAre(""));
+}
+
+TEST(ShareWork, EveryThreadWorksAndAFailureIsThrown) {
+  std::atomic<int> next{0}, done{0};
+  share_work(4, [&] {
+    while (next++ < 1000) ++done;
+  });
+  EXPECT_EQ(done, 1000);
+  EXPECT_THROW(share_work(3, [] { throw std::runtime_error("no"); }), std::runtime_error);
+}
 
 TEST(WriteFile, KeepsModeAndLink) {
   const test::TemporaryFolder folder;

@@ -5,7 +5,8 @@
 
 namespace as2::boards {
 
-BoardSolver open_board_solver(const std::filesystem::path& weights, int box, const OpenSolver& open) {
+BoardSolver open_board_solver(const std::filesystem::path& weights, int box, const OpenSolver& open,
+                              const asp::GroundOptions& grounding) {
   const infer::Card card = infer::read_card(weights);
   const auto cells = static_cast<std::size_t>(box * box * box * box);
   infer::ProgramSource source = card.program;
@@ -13,7 +14,7 @@ BoardSolver open_board_solver(const std::filesystem::path& weights, int box, con
     source.compiled.clear();
     source.constants = {{"b", std::to_string(box)}};
   }
-  const auto program = infer::load_program(source);
+  const auto program = infer::load_program(source, grounding);
   if (program->positions.size() != cells) {
     throw InputError({weights.string()},
                      "its program has " + std::to_string(program->positions.size()) +

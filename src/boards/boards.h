@@ -7,6 +7,7 @@
 
 #include "as2/solver.h"
 #include "infer/card.h"
+#include "infer/grounding.h"
 #include "sudoku/board.h"
 #include "vision/board_image.h"
 
@@ -22,7 +23,8 @@ struct BoardSolver {
 };
 
 // The solver of these weights, for boards of box × box boxes; InputError where they do not fit.
-BoardSolver open_board_solver(const std::filesystem::path& weights, int box, const OpenSolver& open);
+BoardSolver open_board_solver(const std::filesystem::path& weights, int box, const OpenSolver& open,
+                              const asp::GroundOptions& grounding = {});
 
 // A picture for every cell with ink; cells stand in reading order, as the program's positions do.
 infer::Scene scene_of(const vision::BoardReading& board);

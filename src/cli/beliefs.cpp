@@ -124,12 +124,12 @@ void check_row(const compile::Position& position, double* row, const Locate& whe
                std::vector<std::string>& warnings) {
   const std::size_t width = position.symbols.size();
   const auto fail = [&](const std::string& message, std::vector<std::string> notes = {}) {
-    throw InputError(where(), "beliefs of '" + position.name + "': " + message, std::move(notes));
+    throw InputError(where(), "beliefs of " + in_quotes(position.name) + ": " + message, std::move(notes));
   };
   double sum = 0;
   for (std::size_t s = 0; s < width; ++s) {
     if (!std::isfinite(row[s]) || row[s] < 0) {
-      fail("'" + position.symbols[s] + "' is " + std::to_string(row[s]) +
+      fail(in_quotes(position.symbols[s]) + " is " + std::to_string(row[s]) +
            ", expected a probability, not negative and finite");
     }
     sum += row[s];
@@ -137,7 +137,7 @@ void check_row(const compile::Position& position, double* row, const Locate& whe
   if (!(sum > 0)) fail("all zero", {"leave the position out for a uniform belief"});
   if (!std::isfinite(sum)) fail("the sum is not finite");
   if (std::abs(sum - 1) > kSumTolerance) {
-    warnings.push_back(where().str() + ": warning: beliefs of '" + position.name + "' sum to " +
+    warnings.push_back(where().str() + ": warning: beliefs of " + in_quotes(position.name) + " sum to " +
                        json(sum).dump() + "; normalised");
     for (std::size_t s = 0; s < width; ++s) row[s] /= sum;
   }
@@ -148,8 +148,8 @@ void read_row(const Document& document, const compile::ConstraintProgram& progra
               const json& given, double* row, std::vector<std::string>& warnings) {
   const compile::Position& position = program.positions[index];
   const auto fail = [&](const std::string& message, std::vector<std::string> notes = {}) {
-    throw InputError(locate(document, position.name), "beliefs of '" + position.name + "': " + message,
-                     std::move(notes));
+    throw InputError(locate(document, position.name),
+                     "beliefs of " + in_quotes(position.name) + ": " + message, std::move(notes));
   };
   if (!given.is_object()) {
     fail("found " + found(given) + ", expected an object of symbols",
@@ -355,7 +355,7 @@ compile::Assignment parse_assignment(const Document& document, const compile::Co
   }
   for (std::size_t i = 0; i < assignment.size(); ++i) {
     if (assignment[i] < 0) {
-      throw InputError(document.location, "no symbol for position '" + program.positions[i].name + "'",
+      throw InputError(document.location, "no symbol for position " + in_quotes(program.positions[i].name),
                        {"an assignment gives every position one symbol"});
     }
   }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
-#include <limits>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -12,6 +11,7 @@
 #include "as2/error.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
+#include "cli/validators.h"
 #include "cli/verbs.h"
 #include "datasets/addition.h"
 #include "datasets/mnist.h"
@@ -29,7 +29,6 @@ using Json = nlohmann::ordered_json;
 
 // CLI11 reads `-1` into an unsigned number as the largest one.
 const CLI::Range kCounts(std::int64_t{0}, std::int64_t{1'000'000'000});
-const CLI::Range kSeeds(std::int64_t{0}, std::numeric_limits<std::int64_t>::max());
 
 // The options that every subverb has.
 struct Common {
@@ -151,7 +150,7 @@ Action declare_sudoku(CLI::App& command) {
       ->check(CLI::Range(1, 10000))
       ->excludes(range);
   command.add_option("--seed", options->generate.seed, "The same seed gives the same list on any machine")
-      ->check(kSeeds)
+      ->check(a_seed())
       ->capture_default_str();
   command.add_option("--box", options->generate.box, "Side of a box: 2, 3 or 4 (4x4, 9x9, 16x16)")
       ->check(CLI::Range(2, 4))
@@ -220,7 +219,7 @@ Action declare_render(CLI::App& command) {
   command.add_option("boards", options->boards, "List of boards, one per line, plain or gzipped")->required();
   declare_split(command, options->split);
   command.add_option("--seed", options->seed, "Seed that decides which digit image each clue gets")
-      ->check(kSeeds)
+      ->check(a_seed())
       ->capture_default_str();
   command.add_option("--out", options->out, "Folder for board-00000.png, … and labels.jsonl")->required();
   command.footer(
@@ -259,7 +258,7 @@ Action declare_addition(CLI::App& command) {
   command.add_option("--count", options->count, "Tuples to make")->check(kCounts)->capture_default_str();
   declare_split(command, options->split);
   command.add_option("--seed", options->seed, "The same seed gives the same list on any machine")
-      ->check(kSeeds)
+      ->check(a_seed())
       ->capture_default_str();
   command.footer(
       "A line is the MNIST indices, then the sum; each index occurs at most once per pass over the split.");
@@ -295,7 +294,7 @@ Action declare_photos(CLI::App& command) {
       ->check(CLI::Range(10, 1000000))
       ->capture_default_str();
   command.add_option("--seed", options->cells.seed, "The same seed and typefaces give the same pictures")
-      ->check(kSeeds)
+      ->check(a_seed())
       ->capture_default_str();
   command.add_option("--threads", options->cells.threads, "Threads")
       ->check(CLI::Range(1, 1024))

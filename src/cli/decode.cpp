@@ -13,6 +13,7 @@
 #include "cli/validators.h"
 #include "cli/verbs.h"
 #include "files.h"
+#include "text.h"
 
 namespace as2::cli {
 namespace {
@@ -41,28 +42,6 @@ struct Arguments {
   bool json = false;
 };
 
-// Splits at commas and blanks outside parentheses, braces and quotes: positions are terms.
-std::vector<std::string> split_terms(const std::string& text) {
-  std::vector<std::string> terms;
-  std::string term;
-  int depth = 0;
-  bool quoted = false;
-  for (std::size_t k = 0; k < text.size(); ++k) {
-    const char c = text[k];
-    if (c == '"' && (k == 0 || text[k - 1] != '\\')) quoted = !quoted;
-    if (!quoted && (c == '(' || c == '{')) ++depth;
-    if (!quoted && (c == ')' || c == '}')) --depth;
-    if (!quoted && depth == 0 && (c == ',' || std::isspace(static_cast<unsigned char>(c)))) {
-      if (!term.empty()) terms.push_back(term);
-      term.clear();
-    } else {
-      term += c;
-    }
-  }
-  if (!term.empty()) terms.push_back(term);
-  return terms;
-}
-
 std::vector<int> read_evidence(const std::vector<std::string>& given, const ConstraintProgram& program) {
   std::vector<int> evidence;
   for (const std::string& argument : given) {
@@ -73,7 +52,8 @@ std::vector<int> read_evidence(const std::vector<std::string>& given, const Cons
       text = read_file(argument);
       location.file = argument;
     }
-    for (const std::string& name : split_terms(text)) {
+    for (const std::string& name : split_terms(text, ", \t\r\n\v\f")) {
+      if (name.empty()) continue;
       evidence.push_back(require_position(program, name, location));
     }
   }

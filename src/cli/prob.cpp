@@ -12,7 +12,9 @@
 #include "as2/probability.h"
 #include "cli/beliefs.h"
 #include "cli/program_options.h"
+#include "cli/validators.h"
 #include "cli/verbs.h"
+#include "text.h"
 
 namespace as2::cli {
 namespace {
@@ -70,7 +72,7 @@ void refuse_hidden(const Arguments& arguments, const std::vector<std::string>& u
   names.insert(ground.facts.begin(), ground.facts.end());
   for (const std::string& atom : unknown) {
     if (names.count(atom) == 0) continue;
-    throw InputError("'" + atom + "' is hidden by #show, so its probability cannot be computed",
+    throw InputError(in_quotes(atom) + " is hidden by #show, so its probability cannot be computed",
                      {"show it, or leave #show out"});
   }
 }
@@ -86,12 +88,12 @@ Questions read_questions(const Arguments& arguments, const ConstraintProgram& pr
   }
   refuse_hidden(arguments, unknown);
   for (const std::string& atom : unknown) {
-    std::cerr << "warning: '" << atom << "' can never hold: the program has no such atom\n";
+    std::cerr << "warning: " << in_quotes(atom) << " can never hold: the program has no such atom\n";
   }
   for (const std::string& pattern : arguments.distributions) {
     const auto matching = prob::matching_atoms(program, pattern);
     if (matching.empty()) {
-      throw InputError("no atom of the program matches '" + pattern + "'",
+      throw InputError("no atom of the program matches " + in_quotes(pattern),
                        {"`_` stands for any argument: total(_); atoms hidden by #show are not found"});
     }
     questions.atoms.insert(questions.atoms.end(), matching.begin(), matching.end());
@@ -369,7 +371,9 @@ Action declare_prob(CLI::App& command) {
   command.add_option("--sample", arguments->sample, "Draws this many answer sets by their probability")
       ->check(CLI::PositiveNumber)
       ->type_name("N");
-  command.add_option("--seed", arguments->seed, "Seed of the draws; 1 by default")->type_name("S");
+  command.add_option("--seed", arguments->seed, "Seed of the draws; 1 by default")
+      ->check(a_seed())
+      ->type_name("S");
   command
       .add_option(
           "--approx", arguments->approx,

@@ -5,11 +5,21 @@
 #include <set>
 
 #include "cli/beliefs.h"
+#include "cli/validators.h"
+#include "text.h"
 
 namespace as2::cli {
 
-asp::GroundOptions ProgramOptions::ground_options() const {
+asp::GroundOptions GroundingLimits::options() const {
   asp::GroundOptions options;
+  options.time_limit_seconds = seconds;
+  options.memory_limit_bytes = static_cast<std::int64_t>(mib * (1 << 20));
+  options.size_limit = size;
+  return options;
+}
+
+asp::GroundOptions ProgramOptions::ground_options() const {
+  asp::GroundOptions options = grounding.options();
   for (const std::string& constant : constants) {
     const std::size_t equals = constant.find('=');
     if (equals == 0 || equals == std::string::npos || equals + 1 == constant.size()) {
@@ -22,9 +32,6 @@ asp::GroundOptions ProgramOptions::ground_options() const {
     }
     options.constants.emplace_back(name, constant.substr(equals + 1));
   }
-  options.time_limit_seconds = grounding_seconds;
-  options.memory_limit_bytes = static_cast<std::int64_t>(grounding_mib * (1 << 20));
-  options.size_limit = grounding_size;
   options.assume = assume;
   options.includes = !no_include;
   return options;
@@ -59,8 +66,22 @@ compile::Compiled ProgramOptions::compile(const std::string& beliefs) const {
 void print_warnings(const std::vector<asp::Warning>& warnings) {
   for (const asp::Warning& warning : warnings) {
     const std::string place = warning.location.str();
-    std::cerr << place << (place.empty() ? "" : ": ") << "warning: " << warning.message << '\n';
+    std::cerr << place << (place.empty() ? "" : ": ") << "warning: " << readable(warning.message) << '\n';
   }
+}
+
+void declare_grounding(CLI::App& command, GroundingLimits& limits) {
+  command.add_option("--grounding-seconds", limits.seconds, "Seconds gringo may take")
+      ->check(number_between(0.001, 1e9))
+      ->capture_default_str();
+  command.add_option("--grounding-mib", limits.mib, "Memory gringo may take, in MiB")
+      ->check(number_between(1, 1e9))
+      ->capture_default_str();
+  command
+      .add_option("--grounding-size", limits.size,
+                  "Atoms and literals of rules that the ground program may have")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}))
+      ->capture_default_str();
 }
 
 void declare_beliefs(CLI::App& command, std::string& file) {
@@ -84,17 +105,7 @@ std::shared_ptr<ProgramOptions> declare_program(CLI::App& command, ProgramForm f
       ->type_name("NAME=VALUE")
       ->expected(1)
       ->take_all();
-  command.add_option("--grounding-seconds", options->grounding_seconds, "Seconds gringo may take")
-      ->check(CLI::Range(0.001, 1e9))
-      ->capture_default_str();
-  command.add_option("--grounding-mib", options->grounding_mib, "Memory gringo may take, in MiB")
-      ->check(CLI::Range(1.0, 1e9))
-      ->capture_default_str();
-  command
-      .add_option("--grounding-size", options->grounding_size,
-                  "Atoms and literals of rules that the ground program may have")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}))
-      ->capture_default_str();
+  declare_grounding(command, options->grounding);
   command
       .add_option("--assume", options->assume,
                   "Leaves an external atom (#external) open: it becomes a Boolean position")

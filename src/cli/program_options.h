@@ -13,12 +13,19 @@ class App;
 
 namespace as2::cli {
 
+// What gringo may take.
+struct GroundingLimits {
+  double seconds = asp::GroundOptions().time_limit_seconds;
+  double mib = static_cast<double>(asp::GroundOptions().memory_limit_bytes >> 20);
+  std::int64_t size = asp::GroundOptions().size_limit;
+
+  asp::GroundOptions options() const;
+};
+
 struct ProgramOptions {
   std::vector<std::string> files;
   std::vector<std::string> constants;  // NAME=VALUE, as typed
-  double grounding_seconds = asp::GroundOptions().time_limit_seconds;
-  std::int64_t grounding_size = asp::GroundOptions().size_limit;
-  double grounding_mib = static_cast<double>(asp::GroundOptions().memory_limit_bytes >> 20);
+  GroundingLimits grounding;
   std::vector<std::string> assume;  // external atoms
   bool no_include = false;          // refuses #include
 
@@ -41,6 +48,9 @@ enum class ProgramForm { kTextOrCompiled, kText };
 // grounding.
 std::shared_ptr<ProgramOptions> declare_program(CLI::App& command,
                                                 ProgramForm form = ProgramForm::kTextOrCompiled);
+// Declares `--grounding-seconds`, `--grounding-mib` and `--grounding-size`, for every verb that may have to
+// ground a program.
+void declare_grounding(CLI::App& command, GroundingLimits& limits);
 // Declares `--beliefs FILE`, which read_beliefs() reads.
 void declare_beliefs(CLI::App& command, std::string& file);
 

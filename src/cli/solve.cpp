@@ -11,6 +11,7 @@
 #include "cli/board_text.h"
 #include "cli/engines.h"
 #include "cli/photo_score.h"
+#include "cli/program_options.h"
 #include "cli/validators.h"
 #include "cli/verbs.h"
 #include "files.h"
@@ -33,6 +34,7 @@ struct Arguments {
   double threshold = 0.9;
   int box = 3;
   EngineOptions engine;
+  GroundingLimits grounding;
   bool explain = false, json = false, verbose = false, score = false;
 };
 
@@ -98,7 +100,8 @@ class Solving {
         threads_(arguments.images.size() == 1 ? 1 : arguments.engine.threads),
         solver_(boards::open_board_solver(
                     arguments.model.empty() ? infer::default_model("sudoku") : fs::path(arguments.model),
-                    arguments.box, opener(engine, for_solving(arguments.engine, threads_.count())))
+                    arguments.box, opener(engine, for_solving(arguments.engine, threads_.count())),
+                    arguments.grounding.options())
                     .solver),
         photo_solver_(solver_, [this, &engine] {
           const infer::Card card = infer::read_card(infer::default_model("cells"));
@@ -258,6 +261,7 @@ Action declare_solve_on(CLI::App& command, const std::vector<Engine>& engines) {
   command.add_option("--debug-dir", arguments->debug_dir,
                      "Folder for pictures of what was seen in each image: ink, grid, cells");
   declare_engine(command, arguments->engine);
+  declare_grounding(command, arguments->grounding);
   command.add_flag("--score", arguments->score,
                    "Compares with the clues in the .dat file beside each picture; the tally goes to standard "
                    "error");

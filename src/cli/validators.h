@@ -3,6 +3,8 @@
 
 #include <CLI/CLI.hpp>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <string>
 
 namespace as2::cli {
@@ -19,6 +21,11 @@ inline CLI::Validator number_between(double low, double high) {
     return expected.str();
   };
   return CLI::Validator(check, "", "number");
+}
+
+// A seed: CLI11 would read `-1` into an unsigned number as the largest one.
+inline CLI::Range a_seed() {
+  return CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max());
 }
 
 }  // namespace as2::cli

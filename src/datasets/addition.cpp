@@ -6,6 +6,7 @@
 #include "as2/error.h"
 #include "formats/gzip.h"
 #include "random.h"
+#include "text.h"
 
 namespace as2::datasets {
 
@@ -44,7 +45,7 @@ Addition parse_addition(const std::string& text, const std::string& name, int ad
     std::vector<std::uint32_t> values;
     for (std::string word; words >> word;) {
       if (word.size() > 9 || word.find_first_not_of("0123456789") != std::string::npos)
-        fail("'" + word + "' is not a number");
+        fail(in_quotes(word) + " is not a number");
       values.push_back(static_cast<std::uint32_t>(std::stoul(word)));
     }
     if (values.empty()) continue;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <exception>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -12,6 +11,7 @@
 #include "decode/scoring.h"
 #include "decode/search.h"
 #include "decode/unique.h"
+#include "share_work.h"
 
 namespace as2::decode {
 
@@ -179,27 +179,15 @@ std::vector<Decoded> Decoder::decode_batch(const std::vector<Query>& queries, co
   const std::size_t chunk = std::clamp<std::size_t>(queries.size() / (4 * wanted), 1, 16);
   const std::size_t count = std::min(wanted, (queries.size() + chunk - 1) / chunk);
   std::atomic<std::size_t> next{0};
-  std::exception_ptr failure;
-  std::mutex failure_mutex;
-  const auto work = [&] {
-    try {
-      std::unique_ptr<Search> search = impl_->acquire();
-      for (std::size_t begin; (begin = next.fetch_add(chunk)) < queries.size();) {
-        for (std::size_t k = begin; k < std::min(begin + chunk, queries.size()); ++k) {
-          results[k] = impl_->decode(*search, queries[k], options);
-        }
+  share_work(count, [&] {
+    std::unique_ptr<Search> search = impl_->acquire();
+    for (std::size_t begin; (begin = next.fetch_add(chunk)) < queries.size();) {
+      for (std::size_t k = begin; k < std::min(begin + chunk, queries.size()); ++k) {
+        results[k] = impl_->decode(*search, queries[k], options);
       }
-      impl_->release(std::move(search));
-    } catch (...) {
-      const std::lock_guard<std::mutex> lock(failure_mutex);
-      failure = std::current_exception();
     }
-  };
-  std::vector<std::thread> pool;
-  for (std::size_t t = 1; t < count; ++t) pool.emplace_back(work);
-  if (count > 0) work();
-  for (std::thread& thread : pool) thread.join();
-  if (failure) std::rethrow_exception(failure);
+    impl_->release(std::move(search));
+  });
   return results;
 }
 

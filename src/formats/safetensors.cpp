@@ -9,6 +9,7 @@
 
 #include "as2/error.h"
 #include "files.h"
+#include "text.h"
 
 namespace as2::formats {
 namespace {
@@ -89,8 +90,9 @@ class Reader {
     std::uint64_t offset = 0;
     for (Entry& entry : entries) {
       if (entry.begin != offset) {
-        fail(path_, "tensor '" + entry.tensor.name + "' begins at byte " + std::to_string(entry.begin) +
-                        " of the data, expected " + std::to_string(offset) + " (no gaps, no overlaps)");
+        fail(path_, "tensor " + in_quotes(entry.tensor.name) + " begins at byte " +
+                        std::to_string(entry.begin) + " of the data, expected " + std::to_string(offset) +
+                        " (no gaps, no overlaps)");
       }
       offset = entry.end;
     }
@@ -132,7 +134,7 @@ class Reader {
     std::set<std::string> names;
     const auto no_duplicates = [&](int depth, Json::parse_event_t event, Json& value) {
       if (depth == 1 && event == Json::parse_event_t::key && !names.insert(value.get<std::string>()).second) {
-        fail(path_, "the header names '" + value.get<std::string>() + "' twice");
+        fail(path_, "the header names " + in_quotes(value.get<std::string>()) + " twice");
       }
       return true;
     };
@@ -147,14 +149,14 @@ class Reader {
     if (!value.is_object()) fail(path_, "__metadata__ is not an object of texts");
     std::map<std::string, std::string> metadata;
     for (const auto& [key, text] : value.items()) {
-      if (!text.is_string()) fail(path_, "__metadata__: '" + key + "' is not a text");
+      if (!text.is_string()) fail(path_, "__metadata__: " + in_quotes(key) + " is not a text");
       metadata[key] = text.get<std::string>();
     }
     return metadata;
   }
 
   Entry read_entry(const std::string& name, const Json& value) const {
-    const std::string what = "tensor '" + name + "': ";
+    const std::string what = "tensor " + in_quotes(name) + ": ";
     if (!value.is_object() || !value.contains("dtype") || !value.contains("shape") ||
         !value.contains("data_offsets")) {
       fail(path_, what + "expected an object with dtype, shape and data_offsets");
@@ -239,7 +241,7 @@ void write_safetensors(const std::filesystem::path& path, const SafeTensorFile& 
     AS2_REQUIRE(tensor.name != kMetadata && !header.contains(tensor.name),
                 "tensor names differ: " + tensor.name);
     AS2_REQUIRE(byte_count(tensor.dtype, tensor.shape) == tensor.data.size(),
-                "tensor '" + tensor.name + "' holds the bytes of its shape");
+                "tensor " + in_quotes(tensor.name) + " holds the bytes of its shape");
     header[tensor.name] = {{"dtype", name_of(tensor.dtype)},
                            {"shape", tensor.shape},
                            {"data_offsets", {offset, offset + tensor.data.size()}}};

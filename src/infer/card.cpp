@@ -6,6 +6,7 @@
 #include "as2/resources.h"
 #include "files.h"
 #include "formats/sha256.h"
+#include "text.h"
 
 namespace as2::infer {
 namespace {
@@ -88,14 +89,15 @@ class Fields {
   const json& get(const char* name) const {
     const auto found = object_.find(name);
     if (found == object_.end())
-      throw InputError({file_}, "not a model card: the field '" + path_ + name + "' is missing");
+      throw InputError({file_}, "not a model card: the field " + in_quotes(path_ + name) + " is missing");
     return *found;
   }
 
   [[noreturn]] void refuse(const std::string& name, const json& value, const std::string& expected) const {
     std::string found = value.dump();
     if (found.size() > 60) found = found.substr(0, 57) + "…";
-    throw InputError({file_}, "the field '" + path_ + name + "' is " + found + ", expected " + expected);
+    throw InputError({file_},
+                     "the field " + in_quotes(path_ + name) + " is " + found + ", expected " + expected);
   }
 
  private:
@@ -255,10 +257,19 @@ void write_card(const Card& card) {
 void check_weights(const Card& card) {
   const std::string found = formats::sha256(read_file(card.weights));
   if (found == card.sha256) return;
-  throw InputError({card.weights.string()},
-                   "damaged, or exchanged for other weights: its SHA-256 is " + found + ", its card " +
-                       card_path(card.weights).string() + " says " + card.sha256,
-                   {"copy the weights and their card together"});
+  // Weights are written first, then their card: a process that ends between the two leaves an older card.
+  std::error_code none;
+  const auto weights_time = std::filesystem::last_write_time(card.weights, none);
+  const auto card_time = std::filesystem::last_write_time(card_path(card.weights), none);
+  const bool interrupted = !none && weights_time > card_time;
+  throw InputError(
+      {card.weights.string()},
+      "damaged, or exchanged for other weights: its SHA-256 is " + found + ", its card " +
+          card_path(card.weights).string() + " says " + card.sha256,
+      {interrupted ? "the weights are newer than the card; if a run was stopped while it wrote them, `as2 train "
+                     "--resume` writes both again, else take back the weights that the card was written for"
+                   : "the card is newer than the weights, or as old: take back the card and the weights together, "
+                     "as they were written"});
 }
 
 void check_program(const Card& card, const compile::ConstraintProgram& program) {
@@ -284,8 +295,9 @@ fs::path default_model(const std::string& task) {
   if (fs::exists(data_dir() / best, none)) return data_dir() / best;
   const std::vector<fs::path> others = shipped_models(task);
   if (!others.empty()) return others.front();
-  throw InputError("no model ships for the task '" + task + "' (in " + (data_dir() / "models").string() + ")",
-                   {"give --model a file that `as2 train` wrote"});
+  throw InputError(
+      "no model ships for the task " + in_quotes(task) + " (in " + (data_dir() / "models").string() + ")",
+      {"give --model a file that `as2 train` wrote"});
 }
 
 std::vector<fs::path> shipped_models(const std::string& task) {

@@ -1,5 +1,6 @@
 // Every struct lists its fields once; the same list writes and reads.
 #include "infer/network_options.h"
+#include "text.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -99,7 +100,7 @@ Enum enum_of(const std::string& text, const Section& section, const char* field)
     if (text == name) return static_cast<Enum>(value);
     known += (known.empty() ? "" : ", ") + std::string(name);
   }
-  section.refuse(field, "is '" + text + "', expected one of " + known);
+  section.refuse(field, "is " + in_quotes(text) + ", expected one of " + known);
 }
 
 class Writer {
@@ -293,7 +294,7 @@ ModelOptions changed_options(const ModelOptions& trained, const json& changes, c
       if (!free) {
         section.refuse(field, "cannot change after training: the weights were trained with it",
                        {trained.kind == ReasonerKind::kSoftTp
-                            ? "model.reasoner.eval_passes, residual_tolerance and decided can"
+                            ? "--passes, model.reasoner.residual_tolerance and decided can"
                             : "nothing of this network can"});
       }
       whole[part][field] = value;

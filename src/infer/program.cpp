@@ -1,7 +1,8 @@
 #include "infer/program.h"
 
-#include "as2/compile.h"
 #include "as2/resources.h"
+#include "infer/grounding.h"
+#include "text.h"
 
 namespace as2::infer {
 
@@ -10,17 +11,21 @@ namespace fs = std::filesystem;
 std::pair<std::string, std::string> parse_constant(const std::string& text, const SourceLocation& place) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
-    throw InputError(place, "found the constant '" + text + "', expected one like n=3");
+    throw InputError(place, "found the constant " + in_quotes(text) + ", expected one like n=3");
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
 std::shared_ptr<const compile::ConstraintProgram> load_program(const ProgramSource& source) {
-  asp::GroundOptions options;
+  return load_program(source, asp::GroundOptions());
+}
+
+std::shared_ptr<const compile::ConstraintProgram> load_program(const ProgramSource& source,
+                                                               asp::GroundOptions grounding) {
   std::error_code none;
   const bool compiled = !source.compiled.empty() && fs::exists(source.compiled, none);
-  if (!compiled) options.constants = source.constants;
+  grounding.constants = compiled ? Constants() : source.constants;
   return std::make_shared<compile::ConstraintProgram>(
-      compile::compile_files({compiled ? source.compiled : source.file}, options).program);
+      compile::compile_files({compiled ? source.compiled : source.file}, grounding).program);
 }
 
 std::string located_path(const std::string& written, const fs::path& folder) {

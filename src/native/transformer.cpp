@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <set>
 
+#include "infer/pooled_position.h"
 #include "native/memory.h"
 
 namespace as2::native {
@@ -15,20 +15,6 @@ namespace {
 
 constexpr float kSmallestBelief = 1e-30f;
 constexpr std::int64_t kMostRows = 128;  // of one product
-
-// The position that all sums of the program guard.
-int guarded_position(const compile::ConstraintProgram& program) {
-  std::set<int> guards;
-  for (const auto& group : program.groups) {
-    const auto* linears = std::get_if<compile::Linears>(&group.content);
-    if (linears == nullptr) continue;
-    for (const auto& linear : *linears) guards.insert(linear.guard);
-  }
-  if (guards.size() != 1 || *guards.begin() < 0)
-    throw InputError("a pooled head needs a program whose sums all guard one position, as addition's total",
-                     {"set model.reasoner.pooled = false"});
-  return *guards.begin();
-}
 
 }  // namespace
 
@@ -42,7 +28,7 @@ TransformerReasoner::TransformerReasoner(const kernels::Version& version,
                                          const infer::TransformerOptions& options,
                                          const compile::ConstraintProgram& program, Weights& weights)
     : version_(&version), options_(options), structure_(Structure::of(program)) {
-  if (options.pooled) pooled_position_ = guarded_position(program);
+  if (options.pooled) pooled_position_ = infer::pooled_position(program);
   for (std::int64_t i = 0; i < structure_.positions; ++i) {
     if (i == pooled_position_) continue;
     tokens_.push_back(i);

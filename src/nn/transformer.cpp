@@ -6,8 +6,8 @@
 #include "nn/transformer.h"
 
 #include <limits>
-#include <set>
 
+#include "infer/pooled_position.h"
 #include "nn/layers.h"
 
 namespace as2::nn {
@@ -94,18 +94,7 @@ TransformerReasoner::Tokens TransformerReasoner::Tokens::of(const compile::Const
                                                             bool pooled) {
   Tokens t;
   t.structure = Structure::of(program);
-  if (pooled) {
-    std::set<int> guards;
-    for (const auto& group : program.groups) {
-      const auto* linears = std::get_if<compile::Linears>(&group.content);
-      if (linears == nullptr) continue;
-      for (const auto& linear : *linears) guards.insert(linear.guard);
-    }
-    if (guards.size() != 1 || *guards.begin() < 0)
-      throw InputError("a pooled head needs a program whose sums all guard one position, as addition's total",
-                       {"set model.reasoner.pooled = false"});
-    t.pooled_position = *guards.begin();
-  }
+  if (pooled) t.pooled_position = infer::pooled_position(program);
   std::vector<std::int64_t> positions;
   for (std::int64_t i = 0; i < t.structure.positions; ++i) {
     if (i != t.pooled_position) positions.push_back(i);

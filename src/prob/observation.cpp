@@ -6,6 +6,7 @@
 #include "as2/probability.h"
 #include "asp/symbol.h"
 #include "prob/observation.h"
+#include "text.h"
 
 namespace as2::prob {
 namespace {
@@ -70,26 +71,6 @@ std::string stripped(const std::string& text) {
   return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
 }
 
-// Splits at the character where it stands outside parentheses, braces and quotes.
-std::vector<std::string> split(const std::string& text, char at) {
-  std::vector<std::string> pieces(1);
-  int depth = 0;
-  bool quoted = false;
-  for (std::size_t k = 0; k < text.size(); ++k) {
-    const char c = text[k];
-    if (c == '"' && (k == 0 || text[k - 1] != '\\')) quoted = !quoted;
-    if (!quoted && (c == '(' || c == '{')) ++depth;
-    if (!quoted && (c == ')' || c == '}')) --depth;
-    if (!quoted && depth == 0 && c == at) {
-      pieces.emplace_back();
-    } else {
-      pieces.back() += c;
-    }
-  }
-  for (std::string& piece : pieces) piece = stripped(piece);
-  return pieces;
-}
-
 std::string without_blanks(const std::string& text) {
   std::string result;
   bool quoted = false;
@@ -103,7 +84,8 @@ std::string without_blanks(const std::string& text) {
 asp::Symbol atom_symbol(const std::string& text) {
   asp::Symbol symbol = asp::parse_symbol(without_blanks(text));
   if (symbol.kind != asp::Symbol::Kind::kConstant && symbol.kind != asp::Symbol::Kind::kFunction) {
-    throw InputError("'" + text + "' is no atom", {"an atom is a name with or without arguments: total(7)"});
+    throw InputError(in_quotes(text) + " is no atom",
+                     {"an atom is a name with or without arguments: total(7)"});
   }
   return symbol;
 }
@@ -112,11 +94,11 @@ Observable position_literal(const ConstraintProgram& program, const std::string&
                             const std::string& symbol) {
   const int position = program.find_position(without_blanks(name));
   if (position < 0) {
-    throw InputError("the program has no position '" + name + "'",
+    throw InputError("the program has no position " + in_quotes(name),
                      {"a literal is an atom, `not` an atom, or POSITION=SYMBOL"});
   }
   const int index = program.find_symbol(position, symbol);
-  if (index < 0) throw InputError("position '" + name + "' has no symbol '" + symbol + "'");
+  if (index < 0) throw InputError("position " + in_quotes(name) + " has no symbol " + in_quotes(symbol));
   return of_set(program, {position, {index}});
 }
 
@@ -175,9 +157,9 @@ Observable negation(const ConstraintProgram& program, Observable observable) {
 Observation parse_observation(const ConstraintProgram& program, const std::string& text) {
   const std::map<std::string, Observable> atoms = atoms_of(program);
   Observation observation;
-  for (std::string piece : split(text, ',')) {
+  for (std::string piece : split_terms(text, ",")) {
     if (piece.empty()) {
-      throw InputError("'" + text + "' has an empty literal",
+      throw InputError(in_quotes(text) + " has an empty literal",
                        {"expected literals with commas between them: total(7), not carry(1,1)"});
     }
     bool negated = false;
@@ -186,7 +168,7 @@ Observation parse_observation(const ConstraintProgram& program, const std::strin
       piece = stripped(piece.substr(4));
     }
     Observable observable;
-    if (const std::vector<std::string> sides = split(piece, '='); sides.size() == 2) {
+    if (const std::vector<std::string> sides = split_terms(piece, "="); sides.size() == 2) {
       observable = position_literal(program, sides[0], sides[1]);
     } else if (const auto whole = atoms.find(piece); whole != atoms.end()) {
       observable = whole->second;

@@ -18,13 +18,12 @@
 #include "sudoku/board.h"
 
 #include <algorithm>
-#include <exception>
-#include <mutex>
+#include <atomic>
 #include <numeric>
 #include <string>
-#include <thread>
 
 #include "as2/error.h"
+#include "share_work.h"
 #include "sudoku/search.h"
 
 namespace as2::sudoku {
@@ -270,22 +269,10 @@ Board generate(const GenerateOptions& options, std::uint64_t index) {
 std::vector<Board> generate(const GenerateOptions& options, std::uint64_t first, std::size_t count,
                             int threads) {
   std::vector<Board> boards(count);
-  std::exception_ptr failure;
-  std::mutex failure_mutex;
-  const auto work = [&](std::size_t start) {
-    try {
-      for (std::size_t k = start; k < count; k += static_cast<std::size_t>(threads))
-        boards[k] = generate(options, first + k);
-    } catch (...) {
-      const std::lock_guard<std::mutex> lock(failure_mutex);
-      failure = std::current_exception();
-    }
-  };
-  std::vector<std::thread> workers;
-  for (int t = 1; t < threads; ++t) workers.emplace_back(work, static_cast<std::size_t>(t));
-  work(0);
-  for (std::thread& worker : workers) worker.join();
-  if (failure) std::rethrow_exception(failure);
+  std::atomic<std::size_t> next{0};
+  share_work(static_cast<std::size_t>(threads), [&] {
+    for (std::size_t k; (k = next++) < count;) boards[k] = generate(options, first + k);
+  });
   return boards;
 }
 

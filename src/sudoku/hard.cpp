@@ -12,11 +12,12 @@
 #include "sudoku/hard.h"
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 #include <string>
-#include <thread>
 
 #include "as2/error.h"
+#include "share_work.h"
 #include "sudoku/search.h"
 
 namespace as2::sudoku {
@@ -133,11 +134,10 @@ std::vector<Board> generate_hard(const HardOptions& options, std::size_t count, 
   int fruitless = 0;
   for (std::uint64_t first = 0; boards.size() < count; first += static_cast<std::uint64_t>(threads)) {
     std::vector<std::vector<Board>> climbs(static_cast<std::size_t>(threads));
-    std::vector<std::thread> workers;
-    for (std::size_t t = 1; t < climbs.size(); ++t)
-      workers.emplace_back([&, t] { climbs[t] = climb(options, first + t); });
-    climbs[0] = climb(options, first);
-    for (std::thread& worker : workers) worker.join();
+    std::atomic<std::size_t> next{0};
+    share_work(climbs.size(), [&] {
+      for (std::size_t t; (t = next++) < climbs.size();) climbs[t] = climb(options, first + t);
+    });
     for (const std::vector<Board>& visited : climbs) {
       fruitless = visited.empty() ? fruitless + 1 : 0;
       boards.insert(boards.end(), visited.begin(), visited.end());

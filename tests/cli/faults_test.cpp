@@ -2,6 +2,8 @@
 // was there before is still there whole, or the new one is, and nothing is half-written.
 #include "cli/faults.h"
 
+#include "datasets/real_mnist.h"
+
 namespace as2::testing {
 namespace {
 
@@ -44,6 +46,29 @@ TEST_F(OneFile, AListOfBoards) {
 TEST_F(OneFile, ASolvedPicture) {
   const std::string picture = std::string(AS2_SOURCE_DIR) + "/examples/board.png";
   expect_old_or_new("solve '" + picture + "' --out out/solved.png", "solved.png");
+}
+
+// Several files: each is old or new, and labels.jsonl comes last, so that it never lists a picture that is
+// not there.
+TEST_F(Faults, ARenderedFolder) {
+  AS2_NEED_MNIST();
+  folder_.put("boards.txt", "1..4..3..2..4..1\n");
+  const std::string arguments = "data render boards.txt --split test --quiet --out out";
+  fill_out({});
+  const std::vector<Fault> faults = faults_of(arguments);
+  const Files whole = files_in(folder_ / "out");
+  ASSERT_EQ(whole.size(), 2u);
+  for (const Fault& fault : faults) {
+    SCOPED_TRACE(fault.text());
+    fill_out({{"board-00000.png", "old"}, {"labels.jsonl", "old"}});
+    const Finished finished = run(arguments, fault.text());
+    Files after = files_in(folder_ / "out");
+    for (const auto& [name, bytes] : whole) EXPECT_TRUE(after[name] == "old" || after[name] == bytes) << name;
+    EXPECT_TRUE(after["labels.jsonl"] == "old" || after["board-00000.png"] == whole.at("board-00000.png"));
+    if (fault.kill) continue;
+    EXPECT_EQ(after.size(), 2u);
+    EXPECT_EQ(finished.exit_code, 4) << finished.err;
+  }
 }
 
 }  // namespace

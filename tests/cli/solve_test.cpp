@@ -164,6 +164,17 @@ TEST_F(SolveVerb, ADrawnBoardIsSolvedShownAndFilledIn) {
   }
 }
 
+// Boards of another size than the weights were trained on: their program has to be ground.
+TEST_F(SolveVerb, GroundingHasLimits) {
+  folder_.put_program("gringo.sh", "exec sleep 100");
+  setenv("AS2_GRINGO", (folder_ / "gringo.sh").c_str(), 1);
+  const Finished finished = run("'" AS2_SOURCE_DIR "/examples/board.png' --box 2 --grounding-seconds 0.3");
+  unsetenv("AS2_GRINGO");
+  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_THAT(finished.err, HasSubstr("gringo was stopped after 0.3 s"));
+  EXPECT_THAT(finished.err, HasSubstr("--grounding-seconds"));
+}
+
 TEST_F(SolveVerb, WhatCannotBeSolvedSaysSoInItsPlace) {
   const Board board = boards(1, 45)[0];
   render("good.png", board.puzzle, 1);

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 
 #include "as2/compile.h"
 #include "as2/verifier.h"
 #include "decode/random_constraints.h"
+#include "support/projection.h"
 #include "support/random_program.h"
 
 namespace as2::decode_test {
@@ -19,21 +19,6 @@ using decode::Decoded;
 using decode::DecodeOptions;
 using decode::Decoder;
 using decode::Status;
-
-// The assignment that an answer set stands for, read off the atoms of the positions.
-compile::Assignment project(const compile::ConstraintProgram& program, const testing::AnswerSet& answer) {
-  const std::set<std::string> atoms(answer.atoms.begin(), answer.atoms.end());
-  compile::Assignment assignment;
-  for (const compile::Position& position : program.positions) {
-    int chosen = -1;
-    for (std::size_t s = 0; s < position.atoms.size(); ++s) {
-      const bool listed = !position.atoms[s].empty() && atoms.count(position.atoms[s]) > 0;
-      if (listed || (position.atoms[s].empty() && chosen < 0)) chosen = static_cast<int>(s);
-    }
-    assignment.push_back(chosen);
-  }
-  return assignment;
-}
 
 // clingo leaves out a level whose tuples all vanish in grounding.
 std::vector<std::int64_t> nonzero(std::vector<std::int64_t> cost) {
@@ -75,7 +60,7 @@ TEST(RandomTexts, SameAnswersAsClingo) {
 
     std::vector<Enumerated> answers;
     for (const testing::AnswerSet& answer : testing::answer_sets(text)) {
-      const compile::Assignment assignment = project(program, answer);
+      const compile::Assignment assignment = testing::project(program, answer);
       ASSERT_EQ(std::count(assignment.begin(), assignment.end(), -1), 0);
       const bool pinned = std::all_of(query.pins.begin(), query.pins.end(), [&](const decode::Pin& pin) {
         return assignment[pin.position] == pin.symbol;

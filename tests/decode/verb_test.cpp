@@ -3,12 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "support/run_as2.h"
+#include "support/verb_test.h"
 
 namespace as2 {
 namespace {
@@ -16,11 +14,9 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 
-class DecodeVerb : public ::testing::Test {
+class DecodeVerb : public testing::VerbTest {
  protected:
-  void SetUp() override {
-    folder_ = std::filesystem::path(::testing::TempDir()) / "as2_decode_verb";
-    std::filesystem::create_directories(folder_);
+  DecodeVerb() : VerbTest("decode") {
     write("pair.lp",
           "{ cell(I,V) : V=1..3 } = 1 :- I=1..2.\n"
           ":- cell(1,V), cell(2,V).  % differ\n");
@@ -31,17 +27,7 @@ class DecodeVerb : public ::testing::Test {
     write("beliefs.json", R"j({"cell(1,_)": {"1": 0.9, "2": 0.1}, "cell(2,_)": {"1": 0.6, "3": 0.4}})j");
   }
 
-  void write(const std::string& name, const std::string& text) { std::ofstream(folder_ / name) << text; }
-  testing::Finished run(const std::string& arguments) {
-    return testing::run_as2(folder_, "decode " + arguments);
-  }
-  json decode(const std::string& arguments) {
-    const testing::Finished result = run(arguments + " --json");
-    EXPECT_EQ(result.exit_code, 0) << result.err;
-    return json::parse(result.out);
-  }
-
-  std::filesystem::path folder_;
+  json decode(const std::string& arguments) { return answer(arguments); }
 };
 
 TEST_F(DecodeVerb, GivesEveryFieldAndAnExplanation) {

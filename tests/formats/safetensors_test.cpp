@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -12,7 +11,7 @@
 #include <sstream>
 
 #include "as2/error.h"
-#include "files.h"
+#include "support/temporary_folder.h"
 
 namespace as2::formats {
 namespace {
@@ -22,12 +21,6 @@ using ::testing::HasSubstr;
 
 class Safetensors : public ::testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = fs::temp_directory_path() / ("as2-safetensors-" + std::to_string(getpid()));
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { remove_tree(folder_); }
-
   fs::path path() const { return folder_ / "t.safetensors"; }
 
   void put(const std::string& bytes) const { std::ofstream(path(), std::ios::binary) << bytes; }
@@ -54,7 +47,8 @@ class Safetensors : public ::testing::Test {
     }
   }
 
-  fs::path folder_;
+  const test::TemporaryFolder temporary_;
+  const fs::path folder_ = temporary_.path();
 };
 
 template <typename T>

@@ -109,16 +109,26 @@ TEST_F(CardFile, EveryFieldIsChecked) {
   EXPECT_THAT(refusal([](json& card) { card["version"] = 1; }), HasSubstr("a model card of version 1"));
 }
 
-TEST_F(CardFile, NoticesOtherWeights) {
+// A process that ends between writing the weights and writing their card leaves such a pair.
+TEST_F(CardFile, NoticesAHalfReplacedPairAndSaysWhichFileToTakeBack) {
+  using namespace std::chrono_literals;
   const Card card = read_card(weights_);
   write_file(weights_, "Weights");
-  try {
-    check_weights(card);
-    FAIL();
-  } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("m.safetensors: error: damaged, or exchanged"),
-                                    HasSubstr("m.json says " + card.sha256)));
-  }
+  const auto message = [&] {
+    try {
+      check_weights(card);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const auto card_time = std::filesystem::last_write_time(card_path(weights_));
+  std::filesystem::last_write_time(weights_, card_time + 1s);
+  EXPECT_THAT(message(), AllOf(HasSubstr("m.safetensors: error: damaged, or exchanged"),
+                               HasSubstr("m.json says " + card.sha256),
+                               HasSubstr("take back the weights that the card was written for")));
+  std::filesystem::last_write_time(weights_, card_time - 1s);
+  EXPECT_THAT(message(), HasSubstr("take back the card and the weights together"));
 }
 
 TEST_F(CardFile, OnlyWhatWeightsDoNotDependOnChangesAfterTraining) {

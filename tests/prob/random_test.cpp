@@ -10,6 +10,7 @@
 #include "as2/compile.h"
 #include "as2/probability.h"
 #include "decode/random_constraints.h"
+#include "support/projection.h"
 #include "support/random_program.h"
 
 namespace as2::prob {
@@ -30,19 +31,6 @@ struct Answer {
   double weight = 1;
 };
 
-Assignment assignment_of(const ConstraintProgram& program, const std::set<std::string>& atoms) {
-  Assignment assignment;
-  for (const compile::Position& position : program.positions) {
-    int chosen = -1;
-    for (std::size_t s = 0; s < position.atoms.size(); ++s) {
-      const bool listed = !position.atoms[s].empty() && atoms.count(position.atoms[s]) > 0;
-      if (listed || (position.atoms[s].empty() && chosen < 0)) chosen = static_cast<int>(s);
-    }
-    assignment.push_back(chosen);
-  }
-  return assignment;
-}
-
 std::vector<Answer> answers_of(const std::string& text, const ConstraintProgram& program,
                                const decode::Beliefs& beliefs, const std::vector<char>& believed) {
   std::vector<Answer> answers;
@@ -50,7 +38,7 @@ std::vector<Answer> answers_of(const std::string& text, const ConstraintProgram&
   for (const testing::AnswerSet& set : testing::answer_sets(text)) {
     Answer answer;
     answer.atoms = {set.atoms.begin(), set.atoms.end()};
-    answer.assignment = assignment_of(program, answer.atoms);
+    answer.assignment = testing::project(program, set);
     for (std::size_t i = 0; i < program.positions.size(); ++i) {
       if (believed[i]) answer.weight *= beliefs[i * stride + static_cast<std::size_t>(answer.assignment[i])];
     }

@@ -6,8 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "support/run_as2.h"
-#include "support/temporary_folder.h"
+#include "support/verb_test.h"
 
 namespace as2 {
 namespace {
@@ -15,9 +14,9 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 
-class ProbVerb : public ::testing::Test {
+class ProbVerb : public testing::VerbTest {
  protected:
-  void SetUp() override {
+  ProbVerb() : VerbTest("prob") {
     write("pair.lp",
           "{ cell(I,V) : V=1..3 } = 1 :- I=1..2.\n"
           "total(S) :- S = #sum{V,I : cell(I,V)}.\n"
@@ -26,17 +25,7 @@ class ProbVerb : public ::testing::Test {
     write("beliefs.json", R"j({"cell(1,_)": {"1": 0.9, "2": 0.1}, "cell(2,_)": {"1": 0.6, "3": 0.4}})j");
   }
 
-  void write(const std::string& name, const std::string& text) { folder_.put(name, text); }
-  testing::Finished run(const std::string& arguments) {
-    return testing::run_as2(folder_.str(), "prob " + arguments);
-  }
-  json prob(const std::string& arguments) {
-    const testing::Finished result = run(arguments + " --json");
-    EXPECT_EQ(result.exit_code, 0) << result.err;
-    return json::parse(result.out);
-  }
-
-  test::TemporaryFolder folder_;
+  json prob(const std::string& arguments) { return answer(arguments); }
 };
 
 // The answers are (1,3), (2,1) and (2,3), with weights 0.36, 0.06 and 0.04.

@@ -98,6 +98,10 @@ cmp "$picture" board.png || fail "solve --out replaced its input"
 # terabytes of addresses, so there is nothing to see under one.
 if ! grep -q 'AS2_SANITIZE:BOOL=ON' "$2/CMakeCache.txt"; then
   echo '{a(1..40000)}.' >large.lp
+  yes '{}' | head -n 2000 >many.jsonl
+  (ulimit -v 200000 && "$as2" decode p.lp --beliefs many.jsonl --threads 64 --json >got 2>err) ||
+    fail "decode with few threads: exit $?: $(head -c 300 err)"
+  [ "$(wc -l <got)" = 2000 ] || fail "decode with few threads: $(wc -l <got) answers"
   little() {
     (
       ulimit -v "$1" || exit 0
@@ -119,6 +123,9 @@ if ! grep -q 'AS2_SANITIZE:BOOL=ON' "$2/CMakeCache.txt"; then
     little $kib "$as2" verify p.lp --assignment answer.json
     little $kib "$as2" solve "$picture"
     little $kib "$as2" data sudoku --count 20000 --box 2 --clues 6-10
+    # More threads than there is room for their stacks: those there are do the work.
+    little $kib "$as2" decode p.lp --beliefs many.jsonl --threads 64 --json
+    little $kib "$as2" data sudoku --count 200 --box 2 --clues 6-10 --threads 64
   done
   if [ -x "$tensors" ]; then
     # With less memory than LibTorch needs to load, nothing is tried: loading might never end.

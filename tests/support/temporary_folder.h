@@ -25,6 +25,7 @@ class TemporaryFolder {
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
   std::string operator/(const std::string& name) const { return (path_ / name).string(); }
+  const std::filesystem::path& path() const { return path_; }
   std::string str() const { return path_.string(); }
   std::string put(const std::string& name, const std::string& bytes) const {
     std::filesystem::create_directories((path_ / name).parent_path());

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -11,8 +10,8 @@
 #include <set>
 
 #include "as2/compile.h"
-#include "files.h"
 #include "support/random_program.h"
+#include "support/temporary_folder.h"
 #include "verify/clingo.h"
 
 namespace as2::verify {
@@ -26,11 +25,8 @@ using ::testing::IsEmpty;
 class Verify : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = fs::temp_directory_path() / ("as2-verify-" + std::to_string(getpid()));
-    fs::create_directories(folder_);
     if (!as2::testing::have_clingo()) GTEST_SKIP() << "no clingo";
   }
-  void TearDown() override { remove_tree(folder_); }
 
   std::string file(const std::string& name, const std::string& text) const {
     std::ofstream(folder_ / name) << text;
@@ -49,7 +45,8 @@ class Verify : public ::testing::Test {
     return verify({file("p.lp", text)}, {{std::move(chosen), std::move(unchosen)}}, options).front();
   }
 
-  fs::path folder_;
+  const test::TemporaryFolder temporary_;
+  const fs::path folder_ = temporary_.path();
 };
 
 std::vector<std::string> families(const Verdict& verdict) {
