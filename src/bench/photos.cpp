@@ -22,7 +22,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kBoards = 12;
+constexpr int kBoards = 4;
 constexpr double kDegree = 3.14159265358979323846 / 180;
 constexpr const char* kFonts = "/usr/share/fonts";
 
