@@ -6,12 +6,11 @@
 #include "cli/beliefs.h"
 
 namespace as2::cli {
+namespace {
 
 using Json = nlohmann::ordered_json;
 using compile::ConstraintProgram;
 using decode::Decoded;
-
-namespace {
 
 Json model_json(const ConstraintProgram& program, const decode::Model& model) {
   Json json{{"log_probability", model.log_probability},

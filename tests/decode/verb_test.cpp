@@ -237,7 +237,7 @@ TEST_F(DecodeVerb, AGuessWithoutBeliefsWeighsOne) {
   const json models = decode("loop.lp --beliefs x.json --models 3")["models"];
   double sum = 0;
   for (const json& model : models) sum += std::exp(model["log_probability"].get<double>());
-  const auto prob = testing::run_as2(folder_, "prob loop.lp --beliefs x.json --json");
+  const auto prob = testing::run_as2(folder_.path(), "prob loop.lp --beliefs x.json --json");
   ASSERT_EQ(prob.exit_code, 0) << prob.err;
   EXPECT_NEAR(std::log(sum), json::parse(prob.out)["log_p_program"].get<double>(), 1e-9);
   write("both.json", R"j({"x": {"true": 0.8, "false": 0.2}, "a": {"true": 0.1, "false": 0.9}})j");
