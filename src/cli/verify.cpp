@@ -176,9 +176,11 @@ Action declare_verify(CLI::App& command) {
       ->check(number_between(0.001, 1e9));
   command.add_flag("--json", arguments->json, "One JSON document per assignment, one per line");
   command.footer(
-      "Valid or not, both are answers: exit 0. `valid` in the document says which. Where there is no clingo, or "
+      "Valid or not, both are answers: exit 0. `valid` in the document says which. Where there is no clingo, "
+      "or "
       "it\n"
-      "did not finish, `valid` is null (`unknown` without --json) and `message` says why; that is exit 0, too.");
+      "did not finish, `valid` is null (`unknown` without --json) and `message` says why; that is exit 0, "
+      "too.");
   return [arguments] { return verify_assignments(*arguments); };
 }
 

@@ -266,10 +266,11 @@ void check_weights(const Card& card) {
       {card.weights.string()},
       "damaged, or exchanged for other weights: its SHA-256 is " + found + ", its card " +
           card_path(card.weights).string() + " says " + card.sha256,
-      {interrupted ? "the weights are newer than the card; if a run was stopped while it wrote them, `as2 train "
-                     "--resume` writes both again, else take back the weights that the card was written for"
-                   : "the card is newer than the weights, or as old: take back the card and the weights together, "
-                     "as they were written"});
+      {interrupted
+           ? "the weights are newer than the card; if a run was stopped while it wrote them, `as2 train "
+             "--resume` writes both again, else take back the weights that the card was written for"
+           : "the card is newer than the weights, or as old: take back the card and the weights together, "
+             "as they were written"});
 }
 
 void check_program(const Card& card, const compile::ConstraintProgram& program) {

@@ -28,7 +28,8 @@ cat >"$copy/walkers" <<'END'
 0 3 tp/circuit_builder.cpp
 END
 # These files only ask whether something is of one particular kind; for any new kind "no" is right.
-askers='compile/dump.cpp decode/problem.cpp infer/card.cpp native/transformer.cpp nn/transformer.cpp prob/compiler.cpp prob/observation.cpp'
+askers='bench/prob.cpp compile/dump.cpp decode/problem.cpp eval/observed.cpp infer/card.cpp infer/pooled_position.cpp prob/compiler.cpp
+  prob/observation.cpp train/requirements.cpp'
 
 # The lists are complete: every file that looks into the variants is in one of them.
 cd "$source/src"
@@ -38,7 +39,7 @@ for file in $(grep -rlE --include='*.cpp' --include='*.h' "\b($kinds)\b" .); do
   if grep -q 'std::visit' "$file" && ! grep -q " $file\$" "$copy/walkers"; then
     fail "src/$file visits kinds: list it in tests/project/kinds_test.sh"
   fi
-  if grep -qE 'std::(get_if|holds_alternative)<' "$file" && ! echo " $askers " | grep -q " $file "; then
+  if grep -qE 'std::(get_if|holds_alternative)<' "$file" && ! echo " $askers " | tr "\n" " " | grep -q " $file "; then
     fail "src/$file asks for one kind: list it in tests/project/kinds_test.sh"
   fi
 done

@@ -1,5 +1,5 @@
 // clingo as an oracle: one process per program, `--opt-mode=enum` so that every answer set comes with its
-// cost.
+// cost, `--eq=0` because clasp's search for equivalent atoms can lose the condition of an #edge.
 #include <unistd.h>
 
 #include <algorithm>
@@ -51,7 +51,7 @@ bool have_clingo() {
 std::vector<AnswerSet> answer_sets(const std::string& text) {
   const TemporaryFile file(text);
   const std::string output =
-      output_of("exec clingo 0 --outf=2 --opt-mode=enum --warn=none " + file.path() + " 2>/dev/null");
+      output_of("exec clingo 0 --outf=2 --opt-mode=enum --eq=0 --warn=none " + file.path() + " 2>/dev/null");
   const auto document = nlohmann::json::parse(output, nullptr, false);
   if (document.is_discarded() || !document.contains("Result") || document["Result"] == "UNKNOWN") {
     throw std::runtime_error("clingo refuses:\n" + text + output);

@@ -157,13 +157,16 @@ TEST_F(OneProgram, WhatCannotBeTrainedSaysWhy) {
   for (int k = 0; k < 32; ++k) enough += good;
   EXPECT_EQ(of_list(enough), "accepted");
   EXPECT_THAT(of_list(""), HasSubstr("list.jsonl: error: has no example"));
-  EXPECT_THAT(of_list(good + "\n[]\n"), HasSubstr("list.jsonl:3: error: expected {\"labels\""));
+  EXPECT_THAT(of_list(good + "\n[]\n"),
+              HasSubstr("list.jsonl:3: error: found [], expected an object\nnote: a line is {"));
   EXPECT_THAT(of_list(good + line({{"at(3,_)", "1"}}, none)),
               HasSubstr("list.jsonl:2: error: the program has no"));
   EXPECT_THAT(of_list(line({{"at(1,_)", "7"}}, none)),
               HasSubstr("list.jsonl:1: error: at(1,_) has no symbol '7'"));
-  EXPECT_THAT(of_list(line({{"at(2,_)", "1"}}, given)), HasSubstr("is evidence but has no label"));
-  EXPECT_THAT(of_list(line({{"at(1,_)", "1"}}, Json::array({1}))), HasSubstr("expected a list of positions"));
+  EXPECT_THAT(of_list(line({{"at(2,_)", "1"}}, given)),
+              HasSubstr("is evidence but has neither a picture nor a label"));
+  EXPECT_THAT(of_list(line({{"at(1,_)", "1"}}, Json::array({1}))),
+              HasSubstr("\"evidence\" lists 1, expected a position"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Programs, AnyProgram, ::testing::ValuesIn(programs()),

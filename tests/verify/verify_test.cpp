@@ -183,6 +183,13 @@ TEST_F(Verify, EveryAssignmentSpeaksOfTheSameAtoms) {
   EXPECT_THROW(verify({file("p.lp", "{a;b}.")}, {{{"a"}, {"a"}}}), ContractError);
 }
 
+// clasp's search for equivalent atoms would take `b` for `a` and lose the first edge's condition.
+TEST_F(Verify, AnEdgeUnderEquivalentAtomsCounts) {
+  const std::string text = "{a}. b :- a. {c}.\n#edge (1,1) : a, b.\n#edge (3,1).\n#edge (2,3) : c.\n";
+  EXPECT_EQ(ask(text, {"a"}, {"c"}).valid, false);
+  EXPECT_EQ(ask(text, {"c"}, {"a"}).valid, true);
+}
+
 TEST(ClingoExitCode, IsReadByItsBits) {
   EXPECT_EQ(outcome_of(10), Outcome::kStoppedEarly);
   EXPECT_EQ(outcome_of(11), Outcome::kStoppedEarly);
