@@ -15,8 +15,8 @@ const address = await new Promise((resolve, reject) => {
   let said = '';
   server.stderr.on('data', (data) => {
     said += data;
-    const found = said.match(/http:\/\/\S+/);
-    if (found) resolve(found[0]);
+    const found = said.match(/(http:\/\/\S+)\s/);  // a whole word: output comes in pieces
+    if (found) resolve(found[1]);
   });
   server.on('exit', () => reject(new Error('as2 serve ended: ' + said)));
 });
