@@ -1,5 +1,6 @@
 // as2 decode: beliefs in, an assignment that satisfies the program out, or why there is none.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <iostream>
@@ -66,6 +67,10 @@ std::vector<decode::Pin> read_pins(const std::vector<std::string>& given, const 
     const AtPosition pin = split_at_position(program, "--pin", argument, "POSITION=SYMBOL");
     const SourceLocation location{"--pin"};
     const int position = require_position(program, pin.name, location);
+    if (std::any_of(pins.begin(), pins.end(),
+                    [&](const decode::Pin& earlier) { return earlier.position == position; })) {
+      throw InputError(location, pin.name + " is pinned twice", {"hold a position to one symbol"});
+    }
     pins.push_back({position, require_symbol(program, position, pin.value, location)});
   }
   return pins;

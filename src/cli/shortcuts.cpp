@@ -24,6 +24,8 @@ int check_shortcuts(const Arguments& a) {
   task::TaskOptions options;
   options.with_pictures = false;
   const task::Task task(config, options);
+  train::read_model(settings, static_cast<std::int64_t>(task.classes().size()));
+  settings.refuse_unused();  // a misspelt label would change the count without a word
   const auto found = [&] {
     try {
       return train::find_shortcuts(config, task, a.seconds);

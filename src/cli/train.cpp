@@ -407,7 +407,8 @@ int train_all(const TrainArguments& a) {
 
 Action declare_train(CLI::App& command) {
   auto a = std::make_shared<TrainArguments>();
-  command.add_option("task", a->task, "sudoku, addition, digits, or a task's TOML file");
+  command.add_option("task", a->task,
+                     "a task that ships (sudoku, addition, greater, …) or a task's TOML file");
   command.add_option("--preset", a->preset, "a preset of the task, or a TOML file; default: the task's own");
   command.add_option("--set", a->settings, "any setting, as in --set train.rate=1e-3")
       ->allow_extra_args(false);

@@ -116,7 +116,8 @@ class Shifter {
     std::set<Atom> visited;
     const std::optional<std::set<Lit>> meaning = equivalent(head, visited);
     if (!meaning) return place->second;
-    if (meaning->size() == 1) return stand_ins_[head] = *meaning->begin();
+    // Of `not a` the negation is `not not a`, which is not `a`: that takes an atom of its own.
+    if (meaning->size() == 1 && *meaning->begin() > 0) return stand_ins_[head] = *meaning->begin();
     NormalRule definition;
     definition.head = {program_.add_atom()};
     for (const Lit lit : *meaning) definition.body.push_back({lit, 1});

@@ -175,6 +175,9 @@ TEST_F(OwnPictures, WhatCannotBeToldApartIsSaidBeforehand) {
   EXPECT_EQ(Json::parse(trained.out)["runs"][0]["shortcuts"], 2);
 
   EXPECT_THAT(run("check own.toml").err, HasSubstr("give --shortcuts"));
+  const Finished misspelt = run("check own.toml --shortcuts --set 'labels.observd=[\"odd\"]'");
+  EXPECT_EQ(misspelt.exit_code, 1);
+  EXPECT_THAT(misspelt.err, HasSubstr("did you mean 'labels.observed'"));
   EXPECT_EQ(run("check own.toml --preset tiny").exit_code, 2);
 }
 

@@ -118,6 +118,12 @@ TEST(Invariant, RandomProgramsAgreeWithClingoOnEveryAssignment) {
   EXPECT_EQ(compare(programs, [](std::uint64_t seed) { return testing::random_program(seed); }), programs);
 }
 
+// The condition of one head is the negation of the other: what is shifted says `not not p(3)`, not `p(3)`.
+TEST(Invariant, AHeadUnderTheNegationOfAnother) {
+  if (!testing::have_clingo()) GTEST_SKIP() << "no clingo";
+  EXPECT_EQ(difference("p(X) : X=2.\np(2) : not p(3); p(3).\n"), "");
+}
+
 // Negative cycles, choices in loops, disjunction, externals, edges: answer sets and assignments correspond
 // one to one.
 TEST(Invariant, RandomCyclicProgramsAgreeWithClingoOnEveryAssignment) {

@@ -245,6 +245,14 @@ TEST_F(DecodeVerb, AGuessWithoutBeliefsWeighsOne) {
               1e-9);
 }
 
+TEST_F(DecodeVerb, APositionPinnedTwiceIsRefused) {
+  write("two.lp", "{ d(1..2) } = 1.\n");
+  write("none.json", "{}");
+  const auto twice = run("two.lp --beliefs none.json --pin 'd(_)=1' --pin 'd(_)=2'");
+  EXPECT_EQ(twice.exit_code, 1);
+  EXPECT_THAT(twice.err, HasSubstr("d(_) is pinned twice"));
+}
+
 TEST_F(DecodeVerb, GroundingLimitsAreOptions) {
   write("long.lp", "{a}. p(0). p(X+1) :- p(X), X < 100000000.\n");
   write("none.json", "{}");

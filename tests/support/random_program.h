@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace as2::testing {
@@ -51,7 +52,9 @@ RandomProgram random_cyclic_program(std::uint64_t seed, bool with_show = true);
 struct AnswerSet {
   std::vector<std::string> atoms;  // sorted as strings
   std::vector<std::int64_t> cost;  // highest priority first
-  bool operator<(const AnswerSet& other) const { return atoms < other.atoms; }
+  bool operator<(const AnswerSet& other) const {
+    return std::tie(atoms, cost) < std::tie(other.atoms, other.cost);
+  }
   bool operator==(const AnswerSet& other) const { return atoms == other.atoms && cost == other.cost; }
 };
 
