@@ -18,6 +18,7 @@ done | grep -o -e '--[a-z][a-z-]*' | sort -u >"$work/options"
 # Options of gringo, clingo, curl and npm, and those of as2 itself.
 cat >"$work/others" <<'END'
 --connect-timeout
+--eq
 --fail
 --location
 --mode
