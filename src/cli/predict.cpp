@@ -13,6 +13,7 @@
 #include "as2/probability.h"
 #include "as2/resources.h"
 #include "cli/beliefs.h"
+#include "cli/circuit_options.h"
 #include "cli/engines.h"
 #include "cli/verbs.h"
 #include "infer/example_lines.h"
@@ -29,16 +30,12 @@ using infer::ExampleLine;
 using prob::Observation;
 
 constexpr std::size_t kExamplesAtOnce = 256;
-constexpr int kBestByDefault = 1000;
-constexpr int kDrawnByDefault = 100000;
 
 struct Arguments {
-  std::string model, instances, approx;
+  std::string model, instances;
   std::vector<std::string> images, queries;
   bool partial = false, json = false;
-  int approx_size = 0;
-  double time_budget = 60;
-  std::int64_t memory_budget = 2048;
+  CircuitOptions circuit;
   EngineOptions engine;
 };
 
@@ -155,9 +152,8 @@ class Predicting {
   int run() {
     for (const std::string& query : arguments_.queries) questions_.ask(query);
     read_examples();
-    if (!questions_.observations().empty() && arguments_.approx.empty())
-      circuit_ = prob::compile_circuit(*program_, questions_.nodes(),
-                                       {arguments_.time_budget, arguments_.memory_budget << 20});
+    if (!questions_.observations().empty() && arguments_.circuit.exact())
+      circuit_ = prob::compile_circuit(*program_, questions_.nodes(), arguments_.circuit.budget());
     for (std::size_t first = 0; first < examples_.size(); first += kExamplesAtOnce)
       predict(examples_.data() + first, std::min(kExamplesAtOnce, examples_.size() - first));
     return failed_ ? kInputAtFault : kDone;
@@ -326,7 +322,7 @@ class Predicting {
     for (const int position : answer.evidence) believed[position] = 1;
     std::vector<Observation> queries;
     for (const std::size_t index : asked) queries.push_back(questions_.observations()[index]);
-    const std::vector<double> p = arguments_.approx.empty()
+    const std::vector<double> p = arguments_.circuit.exact()
                                       ? exact(answer.beliefs, believed, queries)
                                       : approximate(answer.beliefs, believed, queries, json);
     for (std::size_t k = 0; k < asked.size(); ++k) json["observed"][questions_.text(asked[k])] = p[k];
@@ -355,13 +351,8 @@ class Predicting {
 
   std::vector<double> approximate(const decode::Beliefs& beliefs, const std::vector<char>& believed,
                                   const std::vector<Observation>& queries, Json& json) const {
-    const bool best = arguments_.approx == "top-k";
-    const int size = arguments_.approx_size > 0 ? arguments_.approx_size
-                     : best                     ? kBestByDefault
-                                                : kDrawnByDefault;
     const prob::Approximation found =
-        best ? prob::sum_best(*program_, beliefs, believed, queries, size, arguments_.time_budget)
-             : prob::sum_drawn(*program_, beliefs, believed, queries, size, /*seed=*/1);
+        arguments_.circuit.approximate(*program_, beliefs, believed, queries, /*seed=*/1);
     if (std::isinf(found.log_p_program)) refuse_contradiction();
     json["bound"] = found.bound;
     return found.queries;
@@ -421,8 +412,8 @@ void check_usage(const Arguments& arguments) {
         "give pictures: either --image POSITION=FILE, as often as there are, or --instances FILE");
   if (arguments.partial && !arguments.instances.empty())
     throw UsageError("--partial goes with --image; a line of --instances lists its \"evidence\"");
-  if (arguments.approx_size > 0 && arguments.approx.empty()) throw UsageError("--approx-size needs --approx");
-  if (!arguments.approx.empty() && arguments.queries.empty() && arguments.instances.empty())
+  arguments.circuit.check_usage();
+  if (!arguments.circuit.exact() && arguments.queries.empty() && arguments.instances.empty())
     throw UsageError("--approx needs --query");
 }
 
@@ -461,26 +452,7 @@ Action declare_predict_on(CLI::App& command, const std::vector<Engine>& engines)
       ->expected(1)
       ->take_all();
   command.add_flag("--partial", arguments->partial, "Positions without --image are unknown, not forgotten");
-  command
-      .add_option(
-          "--approx", arguments->approx,
-          "Probabilities without a circuit. top-k: the K best answers, with a bound on what is missing; "
-          "sample: assignments drawn from the beliefs")
-      ->check(CLI::IsMember({"top-k", "sample"}));
-  command
-      .add_option("--approx-size", arguments->approx_size,
-                  "How many best answers (1000 by default) or drawn assignments (100000)")
-      ->check(CLI::Range(1, 100000000))
-      ->type_name("N");
-  command
-      .add_option("--time-budget", arguments->time_budget,
-                  "Seconds for compiling the circuit, or for searching the best answers; 0: no limit")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command
-      .add_option("--memory-budget", arguments->memory_budget, "MiB for compiling the circuit; 0: no limit")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+  arguments->circuit.declare(command);
   declare_engine(command, arguments->engine);
   command.add_flag("--json", arguments->json, "One JSON document per example, one per line");
   command.footer(

@@ -11,6 +11,7 @@
 #include "as2/decoder.h"
 #include "as2/probability.h"
 #include "cli/beliefs.h"
+#include "cli/circuit_options.h"
 #include "cli/program_options.h"
 #include "cli/validators.h"
 #include "cli/verbs.h"
@@ -26,9 +27,6 @@ using prob::Observable;
 using prob::Observation;
 using prob::Weights;
 
-constexpr int kBestByDefault = 1000;
-constexpr int kDrawnByDefault = 100000;
-
 struct Arguments {
   std::shared_ptr<ProgramOptions> program;
   std::string beliefs;
@@ -38,10 +36,7 @@ struct Arguments {
   bool count = false;
   int sample = 0;
   std::optional<std::uint64_t> seed;
-  std::string approx;
-  int approx_size = 0;
-  double time_budget = 60;
-  std::int64_t memory_budget = 2048;
+  CircuitOptions circuit;
   bool json = false;
 };
 
@@ -53,10 +48,10 @@ struct Questions {
 
 // Refuses options that would have no effect.
 void check_usage(const Arguments& arguments) {
-  const bool approximate = !arguments.approx.empty();
-  const bool draws = arguments.sample > 0 || arguments.approx == "sample";
+  const bool approximate = !arguments.circuit.exact();
+  const bool draws = arguments.sample > 0 || arguments.circuit.approx == "sample";
   if (arguments.seed && !draws) throw UsageError("--seed needs --sample or --approx sample");
-  if (arguments.approx_size > 0 && !approximate) throw UsageError("--approx-size needs --approx");
+  arguments.circuit.check_usage();
   if (approximate && arguments.count) throw UsageError("--count is exact; --approx does not count");
   if (approximate && arguments.sample > 0)
     throw UsageError("--sample draws from the circuit, not with --approx");
@@ -217,14 +212,8 @@ Json approximate_answer(const Arguments& arguments, const ConstraintProgram& pro
       queries.push_back({symbol});
     }
   }
-  const bool best = arguments.approx == "top-k";
-  const int size = arguments.approx_size > 0 ? arguments.approx_size
-                   : best                    ? kBestByDefault
-                                             : kDrawnByDefault;
-  const prob::Approximation found =
-      best ? prob::sum_best(program, entry.beliefs, entry.believed, queries, size, arguments.time_budget)
-           : prob::sum_drawn(program, entry.beliefs, entry.believed, queries, size,
-                             arguments.seed.value_or(1));
+  const prob::Approximation found = arguments.circuit.approximate(program, entry.beliefs, entry.believed,
+                                                                  queries, arguments.seed.value_or(1));
   if (std::isinf(found.log_p_program)) {
     throw InputError("no answer set that weighs anything was found",
                      {"`as2 decode --explain` says what contradicts the beliefs"});
@@ -246,7 +235,7 @@ Json approximate_answer(const Arguments& arguments, const ConstraintProgram& pro
     json["marginals"] = marginals_json(
         program, [&](int i, int s) { return found.queries[row_begin[i] + static_cast<std::size_t>(s)]; });
   }
-  json["exact"] = best && found.bound == 0;
+  json["exact"] = arguments.circuit.approx == "top-k" && found.bound == 0;
   json["bound"] = found.bound;
   json["without_beliefs"] = without_beliefs(entry);
   return json;
@@ -316,21 +305,21 @@ int give_probabilities(const Arguments& arguments) {
     for (const std::string& warning : entry.warnings) std::cerr << warning << '\n';
   }
   Circuit circuit;
-  if (arguments.approx.empty()) {
+  if (arguments.circuit.exact()) {
     std::vector<int> nodes;
     for (const Observation& query : questions.queries) {
       for (const Observable& observable : query) prob::collect_nodes(observable, nodes);
     }
     for (const auto& [atom, observable] : questions.atoms) prob::collect_nodes(observable, nodes);
-    circuit = prob::compile_circuit(program, nodes, {arguments.time_budget, arguments.memory_budget << 20});
+    circuit = prob::compile_circuit(program, nodes, arguments.circuit.budget());
   }
   bool good = true;
   for (BeliefsEntry& entry : entries) {
     Json json;
     try {
       if (entry.error.empty()) {
-        json = arguments.approx.empty() ? exact_answer(arguments, program, circuit, questions, entry)
-                                        : approximate_answer(arguments, program, questions, entry);
+        json = arguments.circuit.exact() ? exact_answer(arguments, program, circuit, questions, entry)
+                                         : approximate_answer(arguments, program, questions, entry);
       }
     } catch (const InputError& error) {
       if (entries.size() == 1) throw;
@@ -374,26 +363,7 @@ Action declare_prob(CLI::App& command) {
   command.add_option("--seed", arguments->seed, "Seed of the draws; 1 by default")
       ->check(a_seed())
       ->type_name("S");
-  command
-      .add_option(
-          "--approx", arguments->approx,
-          "Without a circuit. top-k: the K best answers, a lower bound with a bound on what is missing; "
-          "sample: assignments drawn from the beliefs")
-      ->check(CLI::IsMember({"top-k", "sample"}));
-  command
-      .add_option("--approx-size", arguments->approx_size,
-                  "How many best answers (1000 by default) or drawn assignments (100000)")
-      ->check(CLI::Range(1, 100000000))
-      ->type_name("N");
-  command
-      .add_option("--time-budget", arguments->time_budget,
-                  "Seconds for compiling the circuit, or for searching the best answers; 0: no limit")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command
-      .add_option("--memory-budget", arguments->memory_budget, "MiB for compiling the circuit; 0: no limit")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+  arguments->circuit.declare(command);
   command.add_flag("--json", arguments->json, "One JSON document per input document, one per line");
   command.footer(
       "A position that the beliefs leave out weighs 1. P(query) is relative to P(program), the weight of all "

@@ -1,0 +1,51 @@
+#include "cli/circuit_options.h"
+
+#include <CLI/CLI.hpp>
+
+#include "cli/verbs.h"
+
+namespace as2::cli {
+namespace {
+
+constexpr int kBestByDefault = 1000;
+constexpr int kDrawnByDefault = 100000;
+
+}  // namespace
+
+void CircuitOptions::declare(CLI::App& command) {
+  command
+      .add_option("--approx", approx,
+                  "Probabilities without a circuit. top-k: the K best answers, a lower bound with a bound on "
+                  "what is missing; sample: assignments drawn from the beliefs")
+      ->check(CLI::IsMember({"top-k", "sample"}));
+  command
+      .add_option("--approx-size", approx_size,
+                  "How many best answers (1000 by default) or drawn assignments (100000)")
+      ->check(CLI::Range(1, 100000000))
+      ->type_name("N");
+  command
+      .add_option("--time-budget", time_budget,
+                  "Seconds for compiling the circuit, or for searching the best answers; 0: no limit")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command.add_option("--memory-budget", memory_budget, "MiB for compiling the circuit; 0: no limit")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+}
+
+void CircuitOptions::check_usage() const {
+  if (approx_size > 0 && exact()) throw UsageError("--approx-size needs --approx");
+}
+
+prob::Approximation CircuitOptions::approximate(const compile::ConstraintProgram& program,
+                                                const decode::Beliefs& beliefs,
+                                                const std::vector<char>& believed,
+                                                const std::vector<prob::Observation>& queries,
+                                                std::uint64_t seed) const {
+  const auto size = [&](int usual) { return approx_size > 0 ? approx_size : usual; };
+  if (approx == "top-k")
+    return prob::sum_best(program, beliefs, believed, queries, size(kBestByDefault), time_budget);
+  return prob::sum_drawn(program, beliefs, believed, queries, size(kDrawnByDefault), seed);
+}
+
+}  // namespace as2::cli
