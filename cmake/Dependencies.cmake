@@ -40,13 +40,17 @@ endif()
 # Debian's cpp-httplib is a library with TLS and compression in it; the header has to be read with the same
 # switches, for the layout of its classes depends on them.
 if(NOT EMSCRIPTEN)
-  find_path(AS2_HTTPLIB_DIR httplib.h REQUIRED)
-  find_library(AS2_HTTPLIB cpp-httplib REQUIRED)
-  add_library(as2_httplib INTERFACE)
-  target_include_directories(as2_httplib SYSTEM INTERFACE ${AS2_HTTPLIB_DIR})
-  target_compile_definitions(as2_httplib INTERFACE
-    CPPHTTPLIB_OPENSSL_SUPPORT CPPHTTPLIB_ZLIB_SUPPORT CPPHTTPLIB_BROTLI_SUPPORT)
-  target_link_libraries(as2_httplib INTERFACE ${AS2_HTTPLIB} ssl crypto)
+  find_path(AS2_HTTPLIB_DIR httplib.h)
+  find_library(AS2_HTTPLIB cpp-httplib)
+  if(AS2_HTTPLIB_DIR AND AS2_HTTPLIB)
+    add_library(as2_httplib INTERFACE)
+    target_include_directories(as2_httplib SYSTEM INTERFACE ${AS2_HTTPLIB_DIR})
+    target_compile_definitions(as2_httplib INTERFACE
+      CPPHTTPLIB_OPENSSL_SUPPORT CPPHTTPLIB_ZLIB_SUPPORT CPPHTTPLIB_BROTLI_SUPPORT)
+    target_link_libraries(as2_httplib INTERFACE ${AS2_HTTPLIB} ssl crypto)
+  else()
+    as2_left_out("as2 serve" "no cpp-httplib found; install libcpp-httplib-dev")
+  endif()
 endif()
 
 set(AS2_CXX_STANDARD 17)

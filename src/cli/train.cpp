@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 struct TrainArguments {
-  std::string task, preset, device = "auto", out, resume, data_dir, seeds, perception, start;
+  std::string task, preset, device = "auto", out, resume, data_dir, seeds, perception, reasoner, start;
   std::vector<std::string> settings;
   std::optional<double> time_budget, rate;
   std::optional<std::int64_t> seed, epochs, batch;
@@ -143,6 +143,7 @@ std::string command_line(const TrainArguments& a) {
   if (a.epochs) text += " --epochs " + std::to_string(*a.epochs);
   if (a.batch) text += " --batch " + std::to_string(*a.batch);
   if (!a.perception.empty()) text += " --perception " + fs::path(a.perception).filename().string();
+  if (!a.reasoner.empty()) text += " --reasoner " + fs::path(a.reasoner).filename().string();
   if (!a.start.empty()) text += " --start " + fs::path(a.start).filename().string();
   for (const std::string& setting : a.settings) text += " --set " + quoted(setting);
   return text;
@@ -157,6 +158,7 @@ std::vector<std::string> overrides_of(const TrainArguments& a) {
   if (a.batch) overrides.push_back("train.batch=" + std::to_string(*a.batch));
   if (!a.perception.empty())
     overrides.push_back("perception_from=\"" + fs::absolute(a.perception).string() + "\"");
+  if (!a.reasoner.empty()) overrides.push_back("reasoner_from=\"" + fs::absolute(a.reasoner).string() + "\"");
   if (!a.start.empty()) overrides.push_back("start_from=\"" + fs::absolute(a.start).string() + "\"");
   if (a.no_graph) overrides.emplace_back("train.graph=false");
   if (a.seed) overrides.push_back("seed=" + std::to_string(*a.seed));
@@ -194,8 +196,8 @@ train::Settings resumed_settings(const TrainArguments& a, const std::string& con
   same("preset", fs::path(a.preset).stem().string(), settings.text("preset", ""));
   same("seed", a.seed ? std::to_string(*a.seed) : "",
        std::to_string(settings.integer("seed", 0, 0, INT64_MAX)));
-  settings.set("perception_from", "");  // the resumed state holds the perception already
-  settings.set("start_from", "");
+  for (const char* source : {"perception_from", "reasoner_from", "start_from"})
+    settings.set(source, "");  // the resumed state holds the weights already
   for (const std::string& setting : overrides_of(a)) settings.add_override(setting);
   return settings;
 }
@@ -267,6 +269,7 @@ Prepared prepare(const TrainArguments& a, const std::string& resumed, const Repo
   settings.refuse_unused();
   if (writes) prepared.shortcuts = warn_of_shortcuts(config, *prepared.task, report);
   settings.amend("perception_from", fs::path(config.perception_from).filename().string());
+  settings.amend("reasoner_from", fs::path(config.reasoner_from).filename().string());
   settings.amend("start_from", fs::path(config.start_from).filename().string());
   config.resolved = settings.resolved();
   return prepared;
@@ -430,6 +433,8 @@ Action declare_train(CLI::App& command) {
   command.add_option("--lr", a->rate, "train.rate")->check(number_between(0, 1e6));
   command.add_option("--start", a->start, "a model file whose weights to start from")->excludes("--resume");
   command.add_option("--perception", a->perception, "a model file whose perception to start from")
+      ->excludes("--resume");
+  command.add_option("--reasoner", a->reasoner, "a model file whose reasoner to start from")
       ->excludes("--resume");
   command.add_option("--data-dir", a->data_dir,
                      "folder of MNIST's idx files; default: $AS2_DATA, the cache, the network");

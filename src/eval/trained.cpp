@@ -25,7 +25,7 @@ Trained load_trained(const std::filesystem::path& weights, const std::string& ta
   card.network =
       infer::changed_options(card.network, settings.section("model", /*overrides=*/true),
                              [&](const std::string& field) { return settings.location("model." + field); });
-  for (const char* section : {"train", "losses", "seed", "perception_from", "start_from"})
+  for (const char* section : {"train", "losses", "seed", "perception_from", "reasoner_from", "start_from"})
     settings.without_effect(section, "it is for training");
   settings.refuse_unused(/*overrides=*/true);
   trained.task = std::make_unique<task::Task>(config, options);

@@ -87,6 +87,7 @@ Config read_config(task::Settings& s) {
   c.losses.every_pass = s.boolean("losses.every_pass", c.losses.every_pass);
   c.train = read_train(s);
   c.perception_from = task::resolved_path(s, "perception_from");
+  c.reasoner_from = task::resolved_path(s, "reasoner_from");
   c.start_from = task::resolved_path(s, "start_from");
   return c;
 }

@@ -40,6 +40,7 @@ struct Config : task::TaskConfig {
   LossConfig losses;
   TrainConfig train;
   std::string perception_from;  // a model file whose perception this run starts from
+  std::string reasoner_from;    // and one whose reasoner
   std::string start_from;       // a model file all of whose weights this run starts from
   std::string resolved;         // every setting used, as TOML
 };

@@ -34,6 +34,26 @@ std::vector<ParameterGroup> parameter_groups(nn::Model& model, double perception
   return groups;
 }
 
+// The weights that the run starts from: a model's, or, where a half has a file of its own, that file's.
+void take_weights(nn::Model& model, const Config& config) {
+  if (config.perception_from.empty() && config.reasoner_from.empty()) {
+    if (!config.start_from.empty())
+      nn::unpack_module(model, nn::read_weights(infer::read_card(config.start_from)), config.start_from);
+    return;
+  }
+  const auto unpack = [&](torch::nn::Module* part, const std::string& own, const std::string& half) {
+    const std::string& file = own.empty() ? config.start_from : own;
+    if (file.empty()) return;
+    if (part == nullptr)
+      throw InputError({file}, "is to give its " + half + ", and the network to train has none",
+                       {"leave --" + half + " out, or choose a preset whose network has one"});
+    nn::unpack_module(*part, nn::read_weights(infer::read_card(file)), file, half + ".");
+  };
+  unpack(model.perception.is_empty() ? nullptr : model.perception.get(), config.perception_from,
+         "perception");
+  unpack(model.reasoner.get(), config.reasoner_from, "reasoner");
+}
+
 }  // namespace
 
 Trainer::Trainer(const Config& config, const nn::ModelOptions& model, const Task& task,
@@ -50,21 +70,7 @@ Trainer::Trainer(const Config& config, const nn::ModelOptions& model, const Task
   torch::manual_seed(config_.seed);
   model_ = std::make_shared<nn::Model>(model, task.program());
   // The others get their weights from rank 0, in run().
-  if (workers_.writes() && !config_.start_from.empty()) {
-    const auto weights = nn::read_weights(infer::read_card(config_.start_from));
-    if (config_.perception_from.empty() || !model_->reasoner) {
-      nn::unpack_module(*model_, weights, config_.start_from);
-    } else {  // perception comes from elsewhere, and may have another size
-      nn::unpack_module(*model_->reasoner, weights, config_.start_from, "reasoner.");
-    }
-  }
-  if (workers_.writes() && !config_.perception_from.empty()) {
-    if (model_->perception.is_empty())
-      throw InputError({config_.perception_from}, "has a perception, and the network to train has none",
-                       {"leave --perception out, or give the task pictures and model.perception.preset"});
-    nn::unpack_module(*model_->perception, nn::read_weights(infer::read_card(config_.perception_from)),
-                      config_.perception_from, "perception.");
-  }
+  if (workers_.writes()) take_weights(*model_, config_);
   model_->to(device_);
   mask_ = soft_tp_.mask(torch::empty({0}, device_)).to(device_);
   network_ = std::make_unique<Network>(*model_, task.pictures(), mask_);

@@ -409,9 +409,10 @@ TEST_F(TrainVerb, TooLittleMemoryIsSaidPlainly) {
 
 TEST_F(TrainVerb, HelpNamesEveryFlag) {
   const std::string help = run("--help").out;
-  for (const char* flag : {"--preset", "--set", "--seed ", "--seeds", "--device", "--out", "--resume",
-                           "--time-budget", "--epochs", "--batch", "--lr", "--start", "--perception",
-                           "--data-dir", "--workers", "--no-graph", "--quiet", "--json", "--threads"})
+  for (const char* flag :
+       {"--preset",      "--set",     "--seed ",    "--seeds", "--device", "--out",        "--resume",
+        "--time-budget", "--epochs",  "--batch",    "--lr",    "--start",  "--perception", "--reasoner",
+        "--data-dir",    "--workers", "--no-graph", "--quiet", "--json",   "--threads"})
     EXPECT_THAT(help, HasSubstr(std::string("  ") + flag));
   EXPECT_THAT(help, HasSubstr("Exit codes: 0 done"));
 }
