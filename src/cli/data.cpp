@@ -20,7 +20,7 @@
 #include "sudoku/board_list.h"
 #include "sudoku/hard.h"
 #include "sudoku/render.h"
-#include "vision/cell_set.h"
+#include "vision/symbol_set.h"
 
 namespace as2::cli {
 namespace {
@@ -278,18 +278,76 @@ Action declare_addition(CLI::App& command) {
   };
 }
 
+struct FontArguments {
+  std::string fonts = "/usr/share/fonts";
+
+  void declare(CLI::App& command) {
+    command.add_option("--fonts", fonts, "Folder of typefaces (.ttf, .otf), searched to the bottom")
+        ->capture_default_str();
+  }
+  std::vector<vision::Family> find(const Common& common) const {
+    return vision::find_typefaces(fonts, [&](const std::string& text) { common.tell(text); });
+  }
+};
+
+// One sub-folder per class under options.out, as `as2 train` reads a folder of pictures.
+int write_set(const Common& options, const vision::CellSet& set, std::size_t families, std::uint64_t seed,
+              const std::string& what) {
+  Json classes = Json::object();
+  std::size_t count = 0;
+  for (const auto& [name, pixels] : set) {
+    const std::filesystem::path folder = std::filesystem::path(options.out) / name;
+    std::filesystem::create_directories(folder);
+    write_file((folder / "cells.idx3-ubyte").string(), datasets::format_idx_images(pixels));
+    classes[name] = pixels.size() / datasets::kDigitPixels;
+    count += pixels.size() / datasets::kDigitPixels;
+  }
+  return options.finish({{"out", options.out}, {"families", families}, {"classes", classes}, {"seed", seed}},
+                        options.out + ": " + std::to_string(count) + " pictures of " + what);
+}
+
+Action declare_symbols(CLI::App& command) {
+  struct Options : Common {
+    MnistArguments mnist;
+    FontArguments fonts;
+    vision::SymbolSetOptions symbols;
+  };
+  auto options = std::make_shared<Options>();
+  options->declare(command);
+  options->mnist.declare(command);
+  options->fonts.declare(command);
+  command.add_option("--per-class", options->symbols.per_class, "Pictures of each digit and operator")
+      ->check(CLI::Range(10, 1000000))
+      ->capture_default_str();
+  command.add_option("--seed", options->symbols.seed, "The same seed and typefaces give the same pictures")
+      ->check(a_seed())
+      ->capture_default_str();
+  command.add_option("--out", options->out, "Folder for one sub-folder per class")->required();
+  command.footer(
+      "28x28 pictures of the classes 0 to 9, which are MNIST's digits, and plus, minus and times, drawn in "
+      "every\n"
+      "typeface found, turned, slanted and stretched: what `as2 train formula` reads. Of every ten pictures "
+      "one shows\n"
+      "digits and typefaces kept for validation, and one those kept for the test.");
+  return [options] {
+    const auto families = options->fonts.find(*options);
+    const datasets::Mnist mnist = datasets::read_mnist(options->mnist.find(*options));
+    return write_set(*options, vision::make_symbols(families, mnist, options->symbols), families.size(),
+                     options->symbols.seed, "symbols");
+  };
+}
+
 Action declare_photos(CLI::App& command) {
   struct Options : Common {
     MnistArguments mnist;
-    std::string fonts = "/usr/share/fonts";
+    FontArguments fonts;
     vision::CellSetOptions cells;
   };
   auto options = std::make_shared<Options>();
   options->cells.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   options->declare(command);
   options->mnist.declare(command);
-  command.add_option("--fonts", options->fonts, "Folder of typefaces (.ttf, .otf), searched to the bottom")
-      ->capture_default_str();
+  options->fonts.declare(command);
   command.add_option("--per-class", options->cells.per_class, "Pictures of each digit, printed and written")
       ->check(CLI::Range(10, 1000000))
       ->capture_default_str();
@@ -311,27 +369,13 @@ Action declare_photos(CLI::App& command) {
       "ten\n"
       "pictures one shows typefaces kept for validation, and one those kept for the test.");
   return [options] {
-    const auto tell = [&](const std::string& text) { options->tell(text); };
-    const auto families = vision::find_typefaces(options->fonts, tell);
+    const auto families = options->fonts.find(*options);
     const datasets::Mnist mnist = datasets::read_mnist(options->mnist.find(*options));
     Progress progress("pages", 0, options->quiet);
     const vision::CellSet set = vision::make_cells(families, mnist, options->cells, [&](std::size_t pages) {
       progress.advance(static_cast<std::int64_t>(pages));
     });
-    Json classes = Json::object();
-    std::size_t count = 0;
-    for (const auto& [name, pixels] : set) {
-      const std::filesystem::path folder = std::filesystem::path(options->out) / name;
-      std::filesystem::create_directories(folder);
-      write_file((folder / "cells.idx3-ubyte").string(), datasets::format_idx_images(pixels));
-      classes[name] = pixels.size() / datasets::kDigitPixels;
-      count += pixels.size() / datasets::kDigitPixels;
-    }
-    return options->finish({{"out", options->out},
-                            {"families", families.size()},
-                            {"classes", classes},
-                            {"seed", options->cells.seed}},
-                           options->out + ": " + std::to_string(count) + " pictures of cells");
+    return write_set(*options, set, families.size(), options->cells.seed, "cells");
   };
 }
 
@@ -348,6 +392,7 @@ Action declare_data(CLI::App& command) {
   add("sudoku", "Generates puzzles with exactly one solution", declare_sudoku);
   add("render", "Draws boards with MNIST digits, as in the paper", declare_render);
   add("photos", "Draws cells of photographed boards, for training", declare_photos);
+  add("symbols", "Draws digits and operators of formulas, for training", declare_symbols);
   add("addition", "Generates tuples of digits and their sums", declare_addition);
   return [actions] {
     for (const auto& [subverb, action] : *actions) {

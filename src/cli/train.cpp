@@ -107,8 +107,11 @@ class Report {
   }
 
   void say(const std::string& text) const {
-    if (!quiet_) std::cerr << (terminal_ ? "\r\033[K" : "") << text << '\n';
+    if (!quiet_) warn(text);
   }
+
+  // Whatever is quiet: what a user must not miss.
+  void warn(const std::string& text) const { std::cerr << (terminal_ ? "\r\033[K" : "") << text << '\n'; }
 
  private:
   bool quiet_, terminal_, sized_ = false;
@@ -228,16 +231,17 @@ struct Prepared {
   std::unique_ptr<const train::Task> task;
   fs::path folder;
   std::unique_ptr<train::FolderLock> lock;  // of the process that writes
-  json shortcuts;                           // relabellings that training cannot tell apart; null: not known
 };
 
-// What training cannot learn it should not be left to look for.
+// What training cannot learn it should not be left to look for. The number of relabellings that it cannot
+// tell apart; null: not known.
 json warn_of_shortcuts(const train::Config& config, const train::Task& task, const Report& report) {
   constexpr double kSeconds = 2;
   try {
     const auto found = train::find_shortcuts(config, task, kSeconds);
     if (!found) return nullptr;
-    if (found->count > 1) report.say("warning: " + found->text());
+    if (found->count > 1) report.warn("warning: " + found->text());
+    if (found->count <= 1 && !found->complete) return nullptr;
     return found->count;
   } catch (const prob::CircuitTooLarge&) {
     return nullptr;  // `as2 check --shortcuts` says how far it got
@@ -267,7 +271,6 @@ Prepared prepare(const TrainArguments& a, const std::string& resumed, const Repo
   prepared.task = std::make_unique<train::Task>(config, task_options);
   prepared.model = train::read_model(settings, static_cast<std::int64_t>(prepared.task->classes().size()));
   settings.refuse_unused();
-  if (writes) prepared.shortcuts = warn_of_shortcuts(config, *prepared.task, report);
   settings.amend("perception_from", fs::path(config.perception_from).filename().string());
   settings.amend("reasoner_from", fs::path(config.reasoner_from).filename().string());
   settings.amend("start_from", fs::path(config.start_from).filename().string());
@@ -295,6 +298,8 @@ json train_one(const TrainArguments& a, Report& report, torch::Device device, tr
     return std::make_unique<train::Trainer>(config, prepared.model, *prepared.task, folder, device, workers,
                                             hooks);
   });
+  // Once everything else is known to be in order.
+  const json shortcuts = workers.writes() ? warn_of_shortcuts(config, *prepared.task, report) : json(nullptr);
   if (resumes) {
     trainer->resume();
   } else if (workers.writes()) {
@@ -315,7 +320,7 @@ json train_one(const TrainArguments& a, Report& report, torch::Device device, tr
                   {"workers", workers.world()},
                   {"backend", workers.backend()},
                   {"ended", train::name_of(result.ended)},
-                  {"shortcuts", prepared.shortcuts}};
+                  {"shortcuts", shortcuts}};
   if (!result.validation.is_null()) {  // else it was stopped before there was a model
     outcome["score"] = result.score;
     outcome["model"] = result.model.string();

@@ -36,13 +36,18 @@ std::optional<Typeface> Typeface::read(const std::string& path) {
   return face;
 }
 
-Image Typeface::draw(const std::string& text, int height) const {
+bool Typeface::has(char32_t letter) const {
+  return stbtt_FindGlyphIndex(&font_->info, static_cast<int>(letter)) != 0;
+}
+
+Image Typeface::draw(const std::u32string& text, int height) const {
   AS2_REQUIRE(height > 0, "a height");
   const float scale = static_cast<float>(height / font_->zero_height);
   std::vector<std::pair<Image, std::pair<int, int>>> glyphs;
   int left = 1 << 20, top = 1 << 20, right = -(1 << 20), bottom = -(1 << 20);
   double pen = 0;
-  for (const char letter : text) {
+  for (const char32_t code : text) {
+    const int letter = static_cast<int>(code);
     int x0 = 0, y0 = 0, x1 = 0, y1 = 0, advance = 0, bearing = 0;
     stbtt_GetCodepointBitmapBox(&font_->info, letter, scale, scale, &x0, &y0, &x1, &y1);
     stbtt_GetCodepointHMetrics(&font_->info, letter, &advance, &bearing);

@@ -17,9 +17,14 @@ class Typeface {
   static std::optional<Typeface> read(const std::string& path);
 
   const std::string& path() const { return path_; }
+  // Whether it has a glyph for the letter.
+  bool has(char32_t letter) const;
   // The text cropped to its ink, white on black; a zero would be `height` pixels high. Empty where no glyph
   // has ink.
-  Image draw(const std::string& text, int height) const;
+  Image draw(const std::u32string& text, int height) const;
+  Image draw(const std::string& ascii, int height) const {
+    return draw(std::u32string(ascii.begin(), ascii.end()), height);
+  }
 
  private:
   struct Font;

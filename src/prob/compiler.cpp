@@ -98,17 +98,19 @@ class CircuitSearch {
     return store_.product(std::move(factors));
   }
 
-  std::vector<int> decided_inputs(const std::vector<int>& scope, int except) const {
-    std::vector<int> inputs;
+  // Indicators are one factor: hundreds of atoms may be settled at once, and in many places the same ones.
+  std::vector<int> decided_inputs(const std::vector<int>& scope, int except) {
+    std::vector<int> inputs, indicators;
     for (const int position : scope) {
       if (position == except || state_.size(position) > 1) continue;
       const int symbol = state_.first_value(position) - problem_.value_begin[position];
       if (position < problem_.real) {
         inputs.push_back(shape_.input(position, symbol));
       } else if (indicator_of_[position] >= 0) {
-        inputs.push_back(shape_.indicator(indicator_of_[position], symbol == 1));
+        indicators.push_back(shape_.indicator(indicator_of_[position], symbol == 1));
       }
     }
+    if (!indicators.empty()) inputs.push_back(store_.product(std::move(indicators)));
     return inputs;
   }
 

@@ -11,7 +11,7 @@ using Words = std::vector<std::uint64_t>;
 
 // Past this many words touched, the number of neighbours takes the place of the fill: also a tree
 // decomposition, usually a little wider, at a fraction of the price.
-constexpr std::int64_t kMostWork = std::int64_t{1} << 31;
+constexpr std::int64_t kMostWork = std::int64_t{1} << 27;
 
 class Graph {
  public:

@@ -35,6 +35,9 @@ class Search {
         return classes_in_[a].size() < classes_in_[b].size();
       });
     }
+    for (int c = 0; c < question.classes; ++c) {
+      if (!examples_of_[static_cast<std::size_t>(c)].empty()) shown_.push_back(c);
+    }
     memory_.resize(question.examples.size());
   }
 
@@ -44,16 +47,22 @@ class Search {
   }
 
  private:
-  void descend(int next) {
+  // What no example shows has no other name to be taken for.
+  void descend(std::size_t depth) {
     if (!found_.complete || out_of_time()) return;
-    if (next == question_.classes) {
+    if (depth == shown_.size()) {
       ++found_.count;
+      std::vector<int> whole = sigma_;
       bool identity = true;
-      for (int c = 0; c < question_.classes; ++c)
-        identity = identity && sigma_[static_cast<std::size_t>(c)] == c;
-      if (!identity && found_.some.size() < kNamed) found_.some.push_back(sigma_);
+      for (int c = 0; c < question_.classes; ++c) {
+        int& read = whole[static_cast<std::size_t>(c)];
+        if (read == kUndecided) read = c;
+        identity = identity && read == c;
+      }
+      if (!identity && found_.some.size() < kNamed) found_.some.push_back(std::move(whole));
       return;
     }
+    const int next = shown_[depth];
     int& image = sigma_[static_cast<std::size_t>(next)];
     for (int c = 0; c < question_.classes; ++c) {
       if (taken_[static_cast<std::size_t>(c)]) continue;
@@ -61,7 +70,7 @@ class Search {
       taken_[static_cast<std::size_t>(c)] = 1;
       const auto& asked = examples_of_[static_cast<std::size_t>(next)];
       if (std::all_of(asked.begin(), asked.end(), [&](std::size_t n) { return possible(n); }))
-        descend(next + 1);
+        descend(depth + 1);
       taken_[static_cast<std::size_t>(c)] = 0;
     }
     image = kUndecided;
@@ -106,6 +115,7 @@ class Search {
   const RelabellingQuestion& question_;
   std::vector<std::vector<int>> classes_in_;           // per example
   std::vector<std::vector<std::size_t>> examples_of_;  // per class
+  std::vector<int> shown_;                             // classes that some example shows
   std::vector<int> sigma_;
   std::vector<char> taken_;
   std::vector<std::unordered_map<std::string, bool>> memory_;  // per example: readings of its classes

@@ -1,8 +1,9 @@
 // Can what is observed tell the classes of pictures apart?
 //
 // A perception that reads class c as σ(c), for a permutation σ of the classes, is as good as the right one if
-// every observation remains possible: training cannot prefer the right one. Addition determines its digits;
-// the parity of a sum leaves many relabellings. (The literature calls them reasoning shortcuts.)
+// every observation remains possible: training cannot prefer the right one. Classes that no example shows are
+// left out. Addition determines its digits; the parity of a sum leaves many relabellings. (The literature
+// calls them reasoning shortcuts.)
 //
 // Depth-first search over σ, class by class. After each choice every example that shows the class is asked
 // whether an answer set still agrees with what has been decided and with what is observed; classes not

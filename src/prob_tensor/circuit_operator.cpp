@@ -2,6 +2,9 @@
 
 #include <torch/torch.h>
 
+#include <map>
+#include <mutex>
+
 #include "prob_tensor/composed.h"
 #include "prob_tensor/fused.h"
 
@@ -36,11 +39,22 @@ struct CircuitOperator::Impl {
                 "the circuit must be of this program");
   }
 
+  // Copied to a device at first use: a step that is captured there may not wait for the host.
+  torch::Tensor believed_on(const torch::Device& device) const {
+    if (!device.is_cuda()) return believed_positions;
+    const std::lock_guard<std::mutex> lock(mutex);
+    torch::Tensor& there = moved[device.index()];
+    if (!there.defined()) there = believed_positions.to(device);
+    return there;
+  }
+
   prob::Circuit circuit;
   Evaluation evaluation;
   torch::Tensor believed_positions;  // [positions, 1], bool
   Composed composed;
   FusedArraysPtr fused;
+  mutable std::mutex mutex;
+  mutable std::map<int, torch::Tensor> moved;  // by CUDA device
 };
 
 CircuitOperator::CircuitOperator(prob::Circuit circuit, const compile::ConstraintProgram& program,
@@ -69,7 +83,7 @@ at::Tensor CircuitOperator::weights(const at::Tensor& beliefs, const at::Tensor&
       beliefs.dim() == 3 && beliefs.size(1) == circuit.positions && beliefs.size(2) == circuit.symbols,
       "beliefs must be [batch, positions, symbols]");
   const std::int64_t batch = beliefs.size(0);
-  torch::Tensor symbols = torch::where(impl_->believed_positions.to(beliefs.device()), beliefs + kFloor,
+  torch::Tensor symbols = torch::where(impl_->believed_on(beliefs.device()), beliefs + kFloor,
                                        torch::ones({}, beliefs.options()));
   if (allowed.defined()) symbols = symbols * allowed.to(beliefs.scalar_type());
   const auto observed = static_cast<std::int64_t>(circuit.observed.size());

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <set>
 
 #include "prob/observation.h"
 #include "prob/relabellings.h"
@@ -87,17 +89,25 @@ class Finder {
     return shown == named;
   }
 
-  // Nothing observed leaves every permutation; the search would count them one by one.
+  // Nothing observed leaves every permutation of what is shown; the search would count them one by one.
   prob::Relabellings search(double seconds) const {
-    const bool nothing = std::all_of(question_.examples.begin(), question_.examples.end(),
-                                     [](const auto& example) { return example.observed.empty(); });
-    if (!nothing || map_.classes > 12) return prob::find_relabellings(question_, seconds);
+    std::set<int> shown;
+    bool nothing = true;
+    for (const prob::ObservedExample& example : question_.examples) {
+      nothing = nothing && example.observed.empty();
+      for (const auto& [position, one] : example.shown) shown.insert(one);
+    }
+    if (!nothing || shown.size() > 12) return prob::find_relabellings(question_, seconds);
     prob::Relabellings all;
     all.count = 1;
-    for (int n = 2; n <= map_.classes; ++n) all.count *= n;
-    std::vector<int> swapped;
-    for (int c = 0; c < map_.classes; ++c) swapped.push_back(c < 2 && map_.classes > 1 ? 1 - c : c);
-    if (map_.classes > 1) all.some.push_back(swapped);
+    for (std::size_t n = 2; n <= shown.size(); ++n) all.count *= static_cast<std::int64_t>(n);
+    if (shown.size() > 1) {
+      std::vector<int> swapped(static_cast<std::size_t>(map_.classes));
+      std::iota(swapped.begin(), swapped.end(), 0);
+      std::swap(swapped[static_cast<std::size_t>(*shown.begin())],
+                swapped[static_cast<std::size_t>(*std::next(shown.begin()))]);
+      all.some.push_back(swapped);
+    }
     return all;
   }
 
@@ -220,6 +230,8 @@ class Finder {
 }  // namespace
 
 std::string Shortcuts::text() const {
+  if (count <= 1 && !complete)
+    return "the time ran out before it was clear whether what is observed determines the classes";
   if (count <= 1) return "what is observed determines every class";
   std::string text = "what is observed does not determine the classes: ";
   text += (complete ? "" : "at least ") + std::to_string(count) + " ways to name them explain ";

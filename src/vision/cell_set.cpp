@@ -22,17 +22,8 @@ struct Made {
 class Pages {
  public:
   Pages(const std::vector<Family>& families, const datasets::Mnist& mnist, std::uint64_t seed)
-      : mnist_(mnist), seed_(seed) {
+      : digits_(mnist), seed_(seed) {
     for (const Family& family : families) families_[static_cast<std::size_t>(family.part)].push_back(&family);
-    const auto all = datasets::indices_by_label(mnist.train);
-    const auto held = static_cast<std::uint32_t>(
-        mnist.train.size() - std::min<std::size_t>(kHeldOutDigits, mnist.train.size() / 10));
-    for (const auto& indices : all) {
-      by_label_[0].emplace_back();
-      by_label_[1].emplace_back();
-      for (const std::uint32_t index : indices) by_label_[index < held ? 0 : 1].back().push_back(index);
-    }
-    by_label_[2] = datasets::indices_by_label(mnist.test);
   }
 
   static int part_of(std::size_t page) {
@@ -47,8 +38,8 @@ class Pages {
     const Family& family = *families[random.below(static_cast<std::uint32_t>(families.size()))];
     Pens pens;
     pens.face = &family.faces[random.below(static_cast<std::uint32_t>(family.faces.size()))];
-    pens.digits = part == 2 ? &mnist_.test : &mnist_.train;
-    pens.by_label = &by_label_[part];
+    pens.digits = &digits_.of(part);
+    pens.by_label = &digits_.by_label[part];
     const PageOptions options = random_page(random);
     // Printed pages, written pages, and both on one sheet.
     const std::uint32_t kind = random.below(4);
@@ -67,13 +58,23 @@ class Pages {
   }
 
  private:
-  const datasets::Mnist& mnist_;
+  DigitParts digits_;
   std::uint64_t seed_;
   std::array<std::vector<const Family*>, kParts> families_;
-  std::array<std::vector<std::vector<std::uint32_t>>, kParts> by_label_;
 };
 
 }  // namespace
+
+DigitParts::DigitParts(const datasets::Mnist& all) : mnist(all) {
+  const auto held = static_cast<std::uint32_t>(all.train.size() -
+                                               std::min<std::size_t>(kHeldOutDigits, all.train.size() / 10));
+  for (const auto& indices : datasets::indices_by_label(all.train)) {
+    by_label[0].emplace_back();
+    by_label[1].emplace_back();
+    for (const std::uint32_t index : indices) by_label[index < held ? 0 : 1].back().push_back(index);
+  }
+  by_label[2] = datasets::indices_by_label(all.test);
+}
 
 std::string class_name(const CellContent& content) {
   if (content.kind == CellContent::kBlank) return "blank";

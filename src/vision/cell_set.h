@@ -2,7 +2,7 @@
 // and cut as photos are.
 #pragma once
 
-#include <atomic>
+#include <array>
 #include <functional>
 #include <map>
 #include <string>
@@ -12,6 +12,16 @@
 #include "vision/typefaces.h"
 
 namespace as2::vision {
+
+// MNIST's digits as they are kept apart: training, validation (the last of the training digits, as `as2
+// train` has it), test. Keeps a reference.
+struct DigitParts {
+  explicit DigitParts(const datasets::Mnist& mnist);
+  const datasets::Digits& of(std::size_t part) const { return part == 2 ? mnist.test : mnist.train; }
+
+  const datasets::Mnist& mnist;
+  std::array<std::vector<std::vector<std::uint32_t>>, 3> by_label;
+};
 
 struct CellSetOptions {
   std::size_t per_class = 6000;  // pictures of each class; blank cells: eight times as many

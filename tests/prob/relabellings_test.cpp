@@ -124,6 +124,18 @@ TEST(Relabellings, ValuesThatAreGivenHelp) {
   EXPECT_EQ(find_relabellings(half.question).count, 4);
 }
 
+// Pictures of 0 to 3 in a task that could tell ten classes: what no example shows cannot be mistaken.
+TEST(Relabellings, ClassesThatAreNeverShownAreLeftOut) {
+  Pairs few(10, kSum, sum);
+  auto& examples = few.question.examples;
+  const auto beyond = [](const ObservedExample& example) {
+    return example.shown[0].second > 3 || example.shown[1].second > 3;
+  };
+  examples.erase(std::remove_if(examples.begin(), examples.end(), beyond), examples.end());
+  ASSERT_EQ(examples.size(), 16u);
+  EXPECT_EQ(find_relabellings(few.question).count, 1);
+}
+
 TEST(Relabellings, TimeThatRunsOutIsSaid) {
   Pairs nothing(10, "", [](int, int) { return "not d(1,99)"; });
   const Relabellings found = find_relabellings(nothing.question, 0.01);

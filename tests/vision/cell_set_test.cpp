@@ -1,4 +1,4 @@
-#include "vision/cell_set.h"
+#include "vision/symbol_set.h"
 
 #include <gtest/gtest.h>
 
@@ -70,6 +70,40 @@ TEST(CellSet, HasEveryClassInPartsOfTenAndIsTheSameForTheSameSeed) {
     return sum / static_cast<double>(pixels.size());
   };
   EXPECT_GT(ink(set.at("printed(8)")), 3 * ink(set.at("blank")));
+}
+
+// Digits as MNIST has them, kept apart as everywhere; an operator's ink lies where its strokes do.
+TEST(SymbolSet, HasDigitsAndOperatorsInPartsOfTen) {
+  AS2_NEED_MNIST();
+  const auto found = families();
+  if (found.empty()) GTEST_SKIP() << "too few typefaces under " << kFonts;
+  SymbolSetOptions options;
+  options.per_class = 60;
+  const datasets::Mnist& mnist = *test::real_mnist().mnist;
+  const CellSet set = make_symbols(found, mnist, options);
+  EXPECT_EQ(set.size(), 13u);
+  EXPECT_EQ(make_symbols(found, mnist, options), set);
+  for (const auto& [name, pixels] : set) EXPECT_EQ(pixels.size(), 60u * 784) << name;
+  const DigitParts parts(mnist);
+  const auto is_digit = [&](std::size_t number, std::size_t part) {
+    const std::uint8_t* expected = parts.of(part).image(parts.by_label[part][3][0]);
+    return std::equal(expected, expected + 784,
+                      set.at("3").begin() + static_cast<std::ptrdiff_t>(784 * number));
+  };
+  EXPECT_TRUE(is_digit(0, 0));
+  EXPECT_TRUE(is_digit(8, 1));
+  EXPECT_TRUE(is_digit(9, 2));
+  // The mean picture: a cross, a bar, and a cross lying on its side.
+  const auto mean = [&](const std::string& name, int x, int y) {
+    double sum = 0;
+    for (std::size_t at = 0; at < set.at(name).size(); at += 784)
+      sum += set.at(name)[at + static_cast<std::size_t>(28 * y + x)];
+    return sum / 60;
+  };
+  EXPECT_GT(mean("plus", 14, 9), 2 * mean("plus", 9, 9));
+  EXPECT_GT(mean("times", 10, 10), 2 * mean("times", 14, 9));
+  EXPECT_LT(mean("minus", 14, 8), 10);
+  EXPECT_GT(mean("minus", 14, 14), 60);
 }
 
 }  // namespace
