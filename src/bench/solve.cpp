@@ -1,18 +1,16 @@
 // The whole pipeline of `as2 solve`, ours beside LibTorch's in one run: boards per second, what each step
 // takes, and what one board takes from process start to answer, in time and memory.
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <regex>
 #include <stdexcept>
 
 #include "bench/bench.h"
 #include "boards/boards.h"
+#include "child_process.h"
 #include "datasets/mnist.h"
 #include "files.h"
 #include "infer/card.h"
@@ -21,9 +19,7 @@
 #include "native/threads.h"
 #include "sudoku/board.h"
 #include "sudoku/render.h"
-#include "vision/board_image.h"
-
-extern char** environ;
+#include "vision/photo.h"
 
 namespace as2::bench {
 namespace {
@@ -67,13 +63,13 @@ struct Run {
 Run solve_all(const Boards& boards, infer::Solver& solver, native::Threads& threads) {
   Run run;
   const auto start = Clock::now();
-  std::vector<vision::BoardReading> readings(kBoards);
+  std::vector<infer::Scene> scenes(kBoards);
   threads.run(kBoards, [&](std::int64_t n, int) {
     const auto k = static_cast<std::size_t>(n);
-    readings[k] = vision::read_board(boards.pictures[k], "board");
+    scenes[k] = boards::scene_of(*vision::read_photo(boards.pictures[k], "board", 3).straight);
   });
   run.reading = std::chrono::duration<double>(Clock::now() - start).count();
-  const auto answers = solver.solve(boards::scenes_of(readings), &run.times);
+  const auto answers = solver.solve(scenes, &run.times);
   run.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   std::size_t right = 0;
   for (std::size_t k = 0; k < kBoards; ++k)
@@ -96,28 +92,22 @@ struct Process {
   double seconds = 0, megabytes = 0;  // of memory at most
 };
 
-// `as2 solve PICTURE… --json` as a process of its own.
+// `as2 solve PICTURE… --json --verbose` as a process of its own, which says how much memory it took: what the
+// system reports of a child also counts the memory of the process that started it, and this one has loaded
+// LibTorch.
 Process solve_in_process(const std::vector<std::string>& pictures) {
   const std::string program = light_program().string();
-  std::vector<std::string> words{program, "solve", "--json"};
+  std::vector<std::string> words{"solve", "--json", "--verbose"};
   words.insert(words.end(), pictures.begin(), pictures.end());
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   const auto start = Clock::now();
-  pid_t child = 0;
-  int status = posix_spawn(&child, program.c_str(), &actions, nullptr, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  rusage usage{};
+  const ChildResult finished = run_child(program, words, "", {});
+  const std::chrono::duration<double> seconds = Clock::now() - start;
+  static const std::regex kMemory("memory at most ([0-9.]+) MB");
+  std::smatch memory;
   // Exit code 1: some boards were misread beyond repair, which the checked run above counts.
-  if (status != 0 || wait4(child, &status, 0, &usage) != child || !WIFEXITED(status) ||
-      WEXITSTATUS(status) > 1)
+  if (finished.exit_code < 0 || finished.exit_code > 1 || !std::regex_search(finished.err, memory, kMemory))
     throw std::runtime_error("failed: " + program + " solve");
-  return {std::chrono::duration<double>(Clock::now() - start).count(),
-          static_cast<double>(usage.ru_maxrss) * 1024 / 1e6};
+  return {seconds.count(), std::stod(memory[1])};
 }
 
 }  // namespace

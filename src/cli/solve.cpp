@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -90,6 +91,16 @@ EngineOptions for_solving(EngineOptions options, int threads) {
   options.threads = threads;
   options.solver.unique = true;
   return options;
+}
+
+// The most memory that this process has had, in bytes; 0 where the system does not tell.
+double peak_memory() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    double kibibytes = 0;
+    if (word == "VmHWM:" && status >> kibibytes) return 1024 * kibibytes;
+  }
+  return 0;
 }
 
 class Solving {
@@ -211,6 +222,8 @@ class Solving {
     line("reasoning", times_.reasoning);
     line("decoding", times_.decoding);
     std::fprintf(stderr, "%.1f boards per second\n", static_cast<double>(arguments_.images.size()) / total);
+    if (const double most = peak_memory(); most > 0)
+      std::fprintf(stderr, "memory at most %.1f MB\n", most / 1e6);
   }
 
   const Arguments& arguments_;
@@ -265,7 +278,7 @@ Action declare_solve_on(CLI::App& command, const std::vector<Engine>& engines) {
   command.add_flag("--score", arguments->score,
                    "Compares with the clues in the .dat file beside each picture; the tally goes to standard "
                    "error");
-  command.add_flag("--verbose", arguments->verbose, "Boards per second, and what each step takes");
+  command.add_flag("--verbose", arguments->verbose, "Boards per second, what each step takes, and memory");
   command.footer(
       "Reads photos and scans of one board with drawn lines, any way up, printed or handwritten, dark ink on "
       "light\n"

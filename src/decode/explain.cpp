@@ -27,8 +27,15 @@ Explanation explain(const compile::ConstraintProgram& program, const Beliefs& be
   }
   explanation.broken_groups = compile::violated_groups(program, reading);
   if (read.size() == count) return explanation;
-  // Positions that were not read must not break anything: ask each group what the read ones alone say.
+  // Positions that were not read must not break anything: ask each group what the read ones alone say. Where
+  // nothing was changed, an assignment that agrees with all of them has answered for the groups it satisfies.
+  const bool agrees = !decoded.empty() && explanation.changed.empty();
+  std::vector<char> satisfied(program.groups.size(), agrees);
+  if (agrees) {
+    for (const int group : compile::violated_groups(program, decoded)) satisfied[group] = 0;
+  }
   const auto harmless = [&](int group) {
+    if (satisfied[group]) return true;
     std::vector<char> enabled(program.groups.size(), 0);
     enabled[group] = 1;
     return satisfiable(program, enabled, read, {});

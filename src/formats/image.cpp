@@ -15,23 +15,30 @@ struct Tap {
   float weight;
 };
 
-std::vector<std::vector<Tap>> taps(int from, int to) {
-  std::vector<std::vector<Tap>> result(to);
+// The taps of every output sample, one after another: those of k stand from begin[k] to begin[k + 1].
+struct Taps {
+  std::vector<Tap> list;
+  std::vector<std::size_t> begin{0};
+};
+
+Taps taps(int from, int to) {
+  Taps result;
   const double scale = static_cast<double>(from) / to;
   for (int k = 0; k < to; ++k) {
     if (scale > 1) {
       const double begin = k * scale, end = (k + 1) * scale;
       for (int i = static_cast<int>(begin); i < from && i < end; ++i) {
         const double overlap = std::min<double>(end, i + 1) - std::max<double>(begin, i);
-        if (overlap > 0) result[k].push_back({i, static_cast<float>(overlap / scale)});
+        if (overlap > 0) result.list.push_back({i, static_cast<float>(overlap / scale)});
       }
     } else {
       const double centre = std::clamp((k + 0.5) * scale - 0.5, 0.0, from - 1.0);
       const int low = static_cast<int>(centre);
       const float part = static_cast<float>(centre - low);
-      result[k].push_back({low, 1 - part});
-      if (part > 0) result[k].push_back({low + 1, part});
+      result.list.push_back({low, 1 - part});
+      if (part > 0) result.list.push_back({low + 1, part});
     }
+    result.begin.push_back(result.list.size());
   }
   return result;
 }
@@ -43,23 +50,29 @@ Image::Image(int w, int h, std::uint8_t fill)
 
 Image resize(const Image& image, int width, int height) {
   AS2_REQUIRE(width > 0 && height > 0 && image.width > 0 && image.height > 0, "sizes are positive");
-  const auto across = taps(image.width, width), down = taps(image.height, height);
-  std::vector<float> rows(static_cast<std::size_t>(width) * image.height);
+  const Taps across = taps(image.width, width), down = taps(image.height, height);
+  const auto wide = static_cast<std::size_t>(width);
+  std::vector<float> rows(wide * static_cast<std::size_t>(image.height));
   for (int y = 0; y < image.height; ++y) {
-    for (int x = 0; x < width; ++x) {
+    const std::uint8_t* from = image.pixels.data() + static_cast<std::size_t>(y) * image.width;
+    float* to = rows.data() + static_cast<std::size_t>(y) * wide;
+    for (std::size_t x = 0; x < wide; ++x) {
       float sum = 0;
-      for (const Tap& tap : across[x]) sum += tap.weight * image.at(tap.index, y);
-      rows[static_cast<std::size_t>(y) * width + x] = sum;
+      for (std::size_t k = across.begin[x]; k < across.begin[x + 1]; ++k)
+        sum += across.list[k].weight * from[across.list[k].index];
+      to[x] = sum;
     }
   }
   Image result(width, height);
-  for (int y = 0; y < height; ++y) {
-    for (int x = 0; x < width; ++x) {
-      float sum = 0;
-      for (const Tap& tap : down[y])
-        sum += tap.weight * rows[static_cast<std::size_t>(tap.index) * width + x];
-      result.at(x, y) = static_cast<std::uint8_t>(std::clamp(sum + 0.5f, 0.f, 255.f));
+  std::vector<float> sums(wide);
+  for (std::size_t y = 0; y < static_cast<std::size_t>(height); ++y) {
+    std::fill(sums.begin(), sums.end(), 0.f);
+    for (std::size_t k = down.begin[y]; k < down.begin[y + 1]; ++k) {
+      const float* from = rows.data() + static_cast<std::size_t>(down.list[k].index) * wide;
+      for (std::size_t x = 0; x < wide; ++x) sums[x] += down.list[k].weight * from[x];
     }
+    for (std::size_t x = 0; x < wide; ++x)
+      result.pixels[y * wide + x] = static_cast<std::uint8_t>(std::clamp(sums[x] + 0.5f, 0.f, 255.f));
   }
   return result;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "native/kernels/versions.h"
+#include "native/memory.h"
 #include "native/weights.h"
 
 namespace as2::native {
@@ -14,7 +15,8 @@ namespace as2::native {
 struct Linear {
   const kernels::Version* version = nullptr;
   std::int64_t inputs = 0, outputs = 0;
-  std::vector<float> packed, bias;  // bias: [outputs], or empty
+  Floats packed;
+  std::vector<float> bias;  // [outputs], or empty
 
   // From `weight` [outputs, inputs] and `bias` [outputs] or empty.
   static Linear of(const kernels::Version& version, std::int64_t inputs, std::int64_t outputs,
@@ -46,7 +48,7 @@ class Attention {
  private:
   const kernels::Version& version_;
   std::int64_t rows_, width_, heads_, depth_;
-  std::vector<float> queries_, keys_, values_, scores_;
+  Floats queries_, keys_, values_, scores_;
 };
 
 }  // namespace as2::native

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
+#include <vector>
 
 namespace as2::native {
 
@@ -10,6 +12,23 @@ namespace as2::native {
 inline std::size_t elements(std::int64_t count) {
   return static_cast<std::size_t>(count);
 }
+
+// Memory that begins where a line of the cache does: a vector of AVX-512 that straddles two lines costs two
+// accesses.
+template <class T>
+struct AtLines {
+  using value_type = T;
+  AtLines() = default;
+  template <class U>
+  AtLines(const AtLines<U>&) {}
+  T* allocate(std::size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), kLine)); }
+  void deallocate(T* memory, std::size_t) { ::operator delete(memory, kLine); }
+  bool operator==(const AtLines&) const { return true; }
+  bool operator!=(const AtLines&) const { return false; }
+  static constexpr std::align_val_t kLine{64};
+};
+// What the kernels work on.
+using Floats = std::vector<float, AtLines<float>>;
 
 struct Share {
   int workers = 1;

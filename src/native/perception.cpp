@@ -3,19 +3,22 @@
 //
 // Pictures lie channels last with a border of zeros, so that a convolution is one product whose rows are
 // pixels and whose depth is nine taps of the channels: a tap is the same rows at another offset, and nothing
-// is gathered. So the first layer, of one channel, is computed. The others take 2.25 times fewer
-// multiplications by Winograd's F(2×2, 3×3) (Lavin and Gray, "Fast Algorithms for Convolutional Neural
-// Networks", 2016): with tiles of 4 × 4 pixels d and a kernel g, both turned into 16 points,
-//   2 × 2 pixels of the result = Aᵀ [ Σ_channels (G g Gᵀ) ⊙ (Bᵀ d B) ] A
-// is one small product per point. F(4×4, 3×3) would save more of them and lose two digits of float32, which
-// is what the outputs may differ from LibTorch's. Where pooling follows, a tile is exactly what is pooled.
+// is gathered. So the first layer, of one channel, is computed. The others take four times fewer
+// multiplications by Winograd's F(4×4, 3×3) (Lavin and Gray, "Fast Algorithms for Convolutional Neural
+// Networks", 2016): with tiles of 6 × 6 pixels d and a kernel g, both turned into 36 points,
+//   4 × 4 pixels of the result = Aᵀ [ Σ_channels (G g Gᵀ) ⊙ (Bᵀ d B) ] A
+// is one small product per point. Polynomials are multiplied by their values at 0, ±3/4, ±3/2 and ∞: at these
+// points float32 loses little (6e-7 of a random convolution's result, root mean square, where plain sums lose
+// 4e-7, F(2×2) 2e-7, and the usual points 0, ±1, ±2 and ∞ 2e-6), and their squares are exact.
 //
-// A picture goes through all blocks before the next one, so that it stays in the nearest caches; only the two
-// linear layers take several at once, because their weights are larger than a picture.
+// Blocks take pictures in chunks: one large picture stays in the nearest caches, and of small ones enough
+// come together that the weights, which are larger, are fetched for many rows at once. Every number is
+// computed in the same order whatever the chunk.
 #include "native/perception.h"
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "native/memory.h"
 
@@ -23,62 +26,127 @@ namespace as2::native {
 namespace {
 
 constexpr std::int64_t kTaps = 9;
-constexpr std::int64_t kPoints = 16;
-constexpr std::int64_t kTilesAtOnce = 32;    // their points stay near the processor
+constexpr std::int64_t kPoints = 36;
+constexpr std::int64_t kTileSide = 4;        // of the result
+constexpr std::int64_t kRowsAtOnce = 64;     // of a product, about
 constexpr std::int64_t kFewestChannels = 8;  // for tiles: with fewer, turning them takes longer than it saves
 constexpr std::int64_t kMostAtOnce = 16;
 
 // [outputs, inputs, 3, 3] as nine taps.
-std::vector<float> packed_taps(const kernels::Version& version, std::int64_t inputs, std::int64_t outputs,
-                               const std::vector<float>& weight) {
-  std::vector<float> packed(elements(kernels::packed_size(version, kTaps, inputs, outputs)));
+Floats packed_taps(const kernels::Version& version, std::int64_t inputs, std::int64_t outputs,
+                   const std::vector<float>& weight) {
+  Floats packed(elements(kernels::packed_size(version, kTaps, inputs, outputs)));
   kernels::pack(version, kTaps, inputs, outputs, weight.data(), 1, kTaps, inputs * kTaps, packed.data());
   return packed;
 }
 
-// [outputs, inputs, 3, 3] as the sixteen points G g Gᵀ, each a matrix of its own.
-std::vector<float> packed_points(const kernels::Version& version, std::int64_t inputs, std::int64_t outputs,
-                                 const std::vector<float>& weight) {
-  constexpr double kTurn[4][3] = {{1, 0, 0}, {.5, .5, .5}, {.5, -.5, .5}, {0, 0, 1}};  // G
+// [outputs, inputs, 3, 3] as the points G g Gᵀ, each a matrix of its own.
+Floats packed_points(const kernels::Version& version, std::int64_t inputs, std::int64_t outputs,
+                     const std::vector<float>& weight) {
+  // Of the polynomial with these roots but one, divided by its value there; the last row is the point ∞.
+  constexpr double a = 0.75, b = 1.5, a2 = a * a, b2 = b * b, near = 2 * a2 * (a2 - b2),
+                   far = -2 * b2 * (a2 - b2);
+  constexpr double kTurn[6][3] = {
+      {1 / (a2 * b2), 0, 0},        {1 / near, a / near, a2 / near}, {1 / near, -a / near, a2 / near},
+      {1 / far, b / far, b2 / far}, {1 / far, -b / far, b2 / far},   {0, 0, 1}};
   const std::int64_t size = kernels::packed_size(version, 1, inputs, outputs);
-  std::vector<float> packed(elements(kPoints * size)), point(weight.size() / kTaps);
-  for (int row = 0; row < 4; ++row) {
-    for (int column = 0; column < 4; ++column) {
-      for (std::size_t k = 0; k < point.size(); ++k) {
-        double sum = 0;
-        for (int y = 0; y < 3; ++y) {
-          for (int x = 0; x < 3; ++x)
-            sum += kTurn[row][y] * kTurn[column][x] * weight[k * kTaps + static_cast<std::size_t>(3 * y + x)];
-        }
-        point[k] = static_cast<float>(sum);
+  const std::size_t kernels = weight.size() / kTaps;
+  Floats packed(elements(kPoints * size));
+  std::vector<float> points(elements(kPoints) * kernels);
+  for (std::size_t k = 0; k < kernels; ++k) {
+    const float* g = weight.data() + k * kTaps;
+    for (int row = 0; row < 6; ++row) {
+      const double* turn = kTurn[row];
+      double line[3];
+      for (int x = 0; x < 3; ++x)
+        line[x] = turn[0] * double{g[x]} + turn[1] * double{g[3 + x]} + turn[2] * double{g[6 + x]};
+      for (int column = 0; column < 6; ++column) {
+        const double* across = kTurn[column];
+        points[static_cast<std::size_t>(6 * row + column) * kernels + k] =
+            static_cast<float>(across[0] * line[0] + across[1] * line[1] + across[2] * line[2]);
       }
-      kernels::pack(version, 1, inputs, outputs, point.data(), 0, 1, inputs,
-                    packed.data() + (4 * row + column) * size);
     }
   }
+  for (std::int64_t point = 0; point < kPoints; ++point)
+    kernels::pack(version, 1, inputs, outputs, points.data() + elements(point) * kernels, 0, 1, inputs,
+                  packed.data() + point * size);
   return packed;
+}
+
+// Numbers from one point to the next: not a multiple of 4096 bytes, which would all share a few lines of the
+// nearest cache.
+std::int64_t point_size(std::int64_t rows, std::int64_t channels) {
+  return rows * channels + 16;
 }
 
 }  // namespace
 
-std::int64_t PerceptionNet::Layer::tile_rows() const {
-  return std::min(tiles(), std::max<std::int64_t>(1, kTilesAtOnce / tiles()));
+std::int64_t PerceptionNet::Layer::tiles() const {
+  return (computed() + kTileSide - 1) / kTileSide;
 }
 
+std::int64_t PerceptionNet::Layer::wide() const {
+  return std::max(side, kTileSide * tiles()) + 2;
+}
+
+std::int64_t PerceptionNet::Block::chunk(std::int64_t group) const {
+  const std::int64_t tiles = layers.back().tiles();
+  return std::min(group, std::max<std::int64_t>(1, kRowsAtOnce / (tiles * tiles)));
+}
+
+// How many numbers a worker needs for a group of pictures; never more per picture than for one alone.
+struct PerceptionNet::Sizes {
+  // Per layer, its pictures with their borders: the whole group where a block begins, else a chunk.
+  std::vector<std::int64_t> bordered;
+  std::int64_t plain = 0, points = 0, products = 0, flat = 0, embedding = 0;
+
+  Sizes(const PerceptionNet& net, std::int64_t group) {
+    for (const Block& block : net.blocks_) {
+      const std::int64_t chunk = block.chunk(group);
+      for (const Layer& layer : block.layers) {
+        bordered.push_back((&layer == &block.layers.front() ? group : chunk) * layer.bordered());
+        plain = std::max(plain, chunk * layer.computed() * layer.computed() * layer.outputs);
+        if (!layer.by_tiles) continue;
+        const std::int64_t rows = chunk * layer.tiles() * layer.tiles();
+        points = std::max(points, kPoints * point_size(rows, layer.inputs));
+        products = std::max(products, kPoints * point_size(rows, layer.outputs));
+      }
+    }
+    flat = group * net.embed_.inputs;
+    embedding = group * net.embed_.outputs;
+  }
+
+  std::size_t bytes() const {
+    return sizeof(float) * elements(std::accumulate(bordered.begin(), bordered.end(),
+                                                    plain + points + products + flat + embedding));
+  }
+};
+
 struct PerceptionNet::Scratch {
-  std::vector<float> bordered, plain, pooled;  // one picture: with its border, a layer's result, its half
-  std::vector<float> points, products;         // some of its tiles
-  std::vector<float> flat, embedding;          // several pictures
+  std::vector<Floats> bordered;  // the borders are zero and stay so
+  Floats plain;                  // a layer's results before the norm
+  Floats points, products, flat, embedding;
+
+  explicit Scratch(const Sizes& sizes)
+      : plain(elements(sizes.plain)),
+        points(elements(sizes.points)),
+        products(elements(sizes.products)),
+        flat(elements(sizes.flat)),
+        embedding(elements(sizes.embedding)) {
+    for (const std::int64_t size : sizes.bordered) bordered.emplace_back(elements(size));
+  }
 };
 
 PerceptionNet::PerceptionNet(const kernels::Version& version, const infer::PerceptionOptions& options,
                              Weights& weights)
     : version_(&version) {
   std::int64_t inputs = 1, side = kSide;
+  int number = 0;
   for (const std::int64_t base : options.channels) {
     const auto outputs = std::max<std::int64_t>(1, std::llround(static_cast<double>(base) * options.width));
-    for (int c = 0; c < options.convolutions; ++c) {
-      const std::string index = std::to_string(layers_.size());
+    Block block;
+    for (int c = 0; c < options.convolutions; ++c, ++number) {
+      const std::string index = std::to_string(number);
       Layer layer;
       layer.side = side;
       layer.inputs = inputs;
@@ -91,8 +159,9 @@ PerceptionNet::PerceptionNet(const kernels::Version& version, const infer::Perce
       layer.norm = Norm::take(weights, "perception.norm_" + index, outputs);
       side = layer.result();
       inputs = outputs;
-      layers_.push_back(std::move(layer));
+      block.layers.push_back(std::move(layer));
     }
+    blocks_.push_back(std::move(block));
   }
   // The embedding's weights know channels before pixels; ours come pixel by pixel.
   const std::int64_t pixels = side * side, flat = inputs * pixels;
@@ -111,106 +180,112 @@ PerceptionNet::PerceptionNet(const kernels::Version& version, const infer::Perce
   temperature_ = weights.take_one("perception.temperature");
 }
 
-void PerceptionNet::convolve_by_taps(const Layer& layer, Scratch& scratch) const {
+// `pictures` [count] with their borders, one after another, to scratch.plain [count, result, result,
+// outputs].
+void PerceptionNet::convolve_by_taps(const Layer& layer, std::int64_t count, const float* pictures,
+                                     Scratch& scratch) const {
   std::int64_t taps[kTaps];
   for (std::int64_t t = 0; t < kTaps; ++t) taps[t] = (t / 3 * layer.wide() + t % 3) * layer.inputs;
   kernels::Product product;
   product.lines = product.rows = layer.computed();
   product.depth = product.a_row = layer.inputs;
   product.columns = product.c_row = layer.outputs;
-  product.a = scratch.bordered.data();
   product.a_line = layer.wide() * layer.inputs;
   product.b = layer.packed.data();
-  product.c = scratch.plain.data();
   product.c_line = layer.computed() * layer.outputs;
   product.taps = kTaps;
   product.tap = taps;
-  version_->product(product);
-  if (layer.pooled)
-    version_->pool_pixels(layer.computed(), layer.outputs, scratch.plain.data(), scratch.pooled.data());
-}
-
-void PerceptionNet::convolve_by_tiles(const Layer& layer, Scratch& scratch, float* result) const {
-  const std::int64_t tiles = layer.tiles(), line = layer.pooled ? tiles : 2 * layer.side;
-  for (std::int64_t first = 0; first < tiles; first += layer.tile_rows()) {
-    const std::int64_t rows = std::min(layer.tile_rows(), tiles - first), count = rows * tiles;
-    version_->tiles_to_points(rows, tiles, layer.inputs, layer.wide() * layer.inputs,
-                              scratch.bordered.data() + 2 * first * layer.wide() * layer.inputs,
-                              scratch.points.data());
-    kernels::Product product;
-    product.rows = count;
-    product.depth = product.a_row = layer.inputs;
-    product.columns = product.c_row = layer.outputs;
-    for (std::int64_t point = 0; point < kPoints; ++point) {
-      product.a = scratch.points.data() + point * count * layer.inputs;
-      product.b = layer.packed.data() + point * (static_cast<std::int64_t>(layer.packed.size()) / kPoints);
-      product.c = scratch.products.data() + point * count * layer.outputs;
-      version_->product(product);
-    }
-    version_->points_to_tiles(rows, tiles, layer.outputs, layer.side - 2 * first, layer.side, layer.pooled,
-                              scratch.products.data(), result + first * line * layer.outputs);
+  for (std::int64_t n = 0; n < count; ++n) {
+    product.a = pictures + n * layer.bordered();
+    product.c = scratch.plain.data() + n * layer.computed() * product.c_line;
+    version_->product(product);
+    // In place: what is written has been read.
+    if (layer.pooled)
+      version_->pool_pixels(layer.computed(), layer.outputs, product.c,
+                            scratch.plain.data() + n * layer.result_size());
   }
 }
 
-void PerceptionNet::see(const float* picture, Scratch& scratch, float* flat) const {
-  const float* from = picture;
-  for (const Layer& layer : layers_) {
-    const std::int64_t wide = layer.wide(), line = layer.side * layer.inputs;
-    float* bordered = scratch.bordered.data();
-    std::fill_n(bordered, wide * wide * layer.inputs, 0.f);
-    for (std::int64_t row = 0; row < layer.side; ++row)
-      std::copy_n(from + row * line, line, bordered + ((row + 1) * wide + 1) * layer.inputs);
-    float* result = layer.pooled ? scratch.pooled.data() : scratch.plain.data();
-    if (layer.by_tiles) {
-      convolve_by_tiles(layer, scratch, result);
-    } else {
-      convolve_by_taps(layer, scratch);
-    }
-    version_->picture_norm_gelu(layer.result() * layer.result(), layer.outputs, layer.norm.weight.data(),
-                                layer.norm.bias.data(), result);
-    from = result;
+void PerceptionNet::convolve_by_tiles(const Layer& layer, std::int64_t count, const float* pictures,
+                                      Scratch& scratch) const {
+  const std::int64_t each = layer.tiles() * layer.tiles(), rows = count * each;
+  kernels::Tiles from{layer.tiles(), layer.inputs, point_size(rows, layer.inputs), false};
+  kernels::Tiles to{layer.tiles(), layer.outputs, point_size(rows, layer.outputs), layer.pooled};
+  for (std::int64_t n = 0; n < count; ++n)
+    version_->tiles_to_points(from, pictures + n * layer.bordered(), layer.wide() * layer.inputs,
+                              scratch.points.data() + n * each * layer.inputs);
+  kernels::Product product;
+  product.rows = rows;
+  product.depth = product.a_row = layer.inputs;
+  product.columns = product.c_row = layer.outputs;
+  for (std::int64_t point = 0; point < kPoints; ++point) {
+    product.a = scratch.points.data() + point * from.point;
+    product.b = layer.packed.data() + point * (static_cast<std::int64_t>(layer.packed.size()) / kPoints);
+    product.c = scratch.products.data() + point * to.point;
+    version_->product(product);
   }
-  std::copy_n(from, embed_.inputs, flat);
+  for (std::int64_t n = 0; n < count; ++n)
+    version_->points_to_tiles(to, scratch.products.data() + n * each * layer.outputs, layer.result(),
+                              scratch.plain.data() + n * layer.result_size());
+}
+
+// `pictures` [count, 28 · 28] to scratch.flat [count, embed_.inputs].
+void PerceptionNet::see(std::int64_t count, const float* pictures, Scratch& scratch) const {
+  const std::int64_t wide = blocks_.front().layers.front().wide();
+  for (std::int64_t n = 0; n < count; ++n) {
+    for (std::int64_t row = 0; row < kSide; ++row)
+      std::copy_n(pictures + (n * kSide + row) * kSide, kSide,
+                  scratch.bordered[0].data() + ((n * wide + row + 1) * wide + 1));
+  }
+  std::size_t number = 0;
+  for (std::size_t b = 0; b < blocks_.size(); ++b) {
+    const std::vector<Layer>& layers = blocks_[b].layers;
+    const std::int64_t chunk = blocks_[b].chunk(count);
+    for (std::int64_t first = 0; first < count; first += chunk) {
+      const std::int64_t some = std::min(chunk, count - first);
+      for (std::size_t l = 0; l < layers.size(); ++l) {
+        const Layer& layer = layers[l];
+        const bool begins = l == 0, ends = l + 1 == layers.size();
+        const float* from = scratch.bordered[number + l].data() + (begins ? first * layer.bordered() : 0);
+        if (layer.by_tiles) {
+          convolve_by_tiles(layer, some, from, scratch);
+        } else {
+          convolve_by_taps(layer, some, from, scratch);
+        }
+        const bool last = ends && b + 1 == blocks_.size();
+        const Layer* next = last ? nullptr : ends ? &blocks_[b + 1].layers.front() : &layers[l + 1];
+        for (std::int64_t n = 0; n < some; ++n) {
+          const std::int64_t which = ends ? first + n : n;
+          float* to = last ? scratch.flat.data() + which * embed_.inputs
+                           : scratch.bordered[number + l + 1].data() + which * next->bordered() +
+                                 (next->wide() + 1) * next->inputs;
+          version_->picture_norm_gelu(layer.result(), layer.outputs, layer.norm.weight.data(),
+                                      layer.norm.bias.data(), scratch.plain.data() + n * layer.result_size(),
+                                      to, (last ? layer.result() : next->wide()) * layer.outputs);
+        }
+      }
+    }
+    number += layers.size();
+  }
 }
 
 void PerceptionNet::run(Threads& threads, std::size_t memory, std::int64_t count, const float* pictures,
                         float* logits) const {
   if (count == 0) return;
-  std::int64_t bordered = 0, plain = 0, pooled = 0, points = 0, products = 0;
-  for (const Layer& layer : layers_) {
-    bordered = std::max(bordered, layer.wide() * layer.wide() * layer.inputs);
-    if (layer.by_tiles) {
-      const std::int64_t tiles = kPoints * layer.tile_rows() * layer.tiles();
-      points = std::max(points, tiles * layer.inputs);
-      products = std::max(products, tiles * layer.outputs);
-    }
-    plain = std::max(plain, layer.computed() * layer.computed() * layer.outputs);
-    pooled = std::max(pooled, layer.result() * layer.result() * layer.outputs);
-  }
-  const std::int64_t each = embed_.inputs + embed_.outputs;
   const Share share =
-      share_memory(memory, sizeof(float) * elements(bordered + plain + pooled + points + products),
-                   sizeof(float) * elements(each), threads.count(), count, kMostAtOnce, "pictures");
-  std::vector<Scratch> scratch(elements(share.workers));
-  for (Scratch& own : scratch) {
-    own.bordered.resize(elements(bordered));
-    own.plain.resize(elements(plain));
-    own.pooled.resize(elements(pooled));
-    own.points.resize(elements(points));
-    own.products.resize(elements(products));
-    own.flat.resize(elements(share.at_once * embed_.inputs));
-    own.embedding.resize(elements(share.at_once * embed_.outputs));
-  }
+      share_memory(memory, 0, Sizes(*this, 1).bytes(), threads.count(), count, kMostAtOnce, "pictures");
+  std::vector<Scratch> scratch(elements(share.workers), Scratch(Sizes(*this, share.at_once)));
   const std::int64_t tasks = (count + share.at_once - 1) / share.at_once;
   threads.run(
       tasks,
       [&](std::int64_t task, int worker) {
         Scratch& own = scratch[elements(worker)];
         const std::int64_t first = task * share.at_once, some = std::min(share.at_once, count - first);
-        for (std::int64_t k = 0; k < some; ++k)
-          see(pictures + (first + k) * kPixels, own, own.flat.data() + k * embed_.inputs);
+        see(some, pictures + first * kPixels, own);
         embed_.apply(some, own.flat.data(), own.embedding.data());
-        version_->add_gelu(some * embed_.outputs, own.embedding.data(), nullptr);
+        // One by one: numbers side by side share a division.
+        for (std::int64_t n = 0; n < some; ++n)
+          version_->add_gelu(embed_.outputs, own.embedding.data() + n * embed_.outputs, nullptr);
         head_.apply(some, own.embedding.data(), logits + first * head_.outputs);
       },
       share.workers);

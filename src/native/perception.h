@@ -31,22 +31,31 @@ class PerceptionNet {
     std::int64_t side = 0, inputs = 0, outputs = 0;
     bool pooled = false;    // the norm sees the largest of 2 × 2 pixels; what is left over is not computed
     bool by_tiles = false;  // Winograd's algorithm; else one product with nine taps
-    std::vector<float> packed;
+    Floats packed;
     Norm norm;
 
     std::int64_t computed() const { return pooled ? side / 2 * 2 : side; }
     std::int64_t result() const { return pooled ? side / 2 : side; }
-    std::int64_t tiles() const { return (computed() + 1) / 2; }
-    std::int64_t wide() const { return std::max(side, 2 * tiles()) + 2; }  // a line with its border
-    std::int64_t tile_rows() const;                                        // at once
+    std::int64_t result_size() const { return result() * result() * outputs; }
+    std::int64_t tiles() const;
+    std::int64_t wide() const;                                          // a line with its border
+    std::int64_t bordered() const { return wide() * wide() * inputs; }  // a picture with its border
   };
+  struct Block {
+    std::vector<Layer> layers;
+    // Pictures of a group that go through it together.
+    std::int64_t chunk(std::int64_t group) const;
+  };
+  struct Sizes;
   struct Scratch;
-  void see(const float* picture, Scratch& scratch, float* flat) const;
-  void convolve_by_taps(const Layer& layer, Scratch& scratch) const;
-  void convolve_by_tiles(const Layer& layer, Scratch& scratch, float* result) const;
+  void see(std::int64_t count, const float* pictures, Scratch& scratch) const;
+  void convolve_by_taps(const Layer& layer, std::int64_t count, const float* pictures,
+                        Scratch& scratch) const;
+  void convolve_by_tiles(const Layer& layer, std::int64_t count, const float* pictures,
+                         Scratch& scratch) const;
 
   const kernels::Version* version_;
-  std::vector<Layer> layers_;
+  std::vector<Block> blocks_;
   Linear embed_, head_;
   float temperature_ = 1;
 };

@@ -22,15 +22,15 @@ constexpr std::int64_t kHiddenRows = 96;  // rows of the wide hidden layer at on
 }  // namespace
 
 struct SoftTpReasoner::State {
-  std::vector<float> x, input, normed;  // [atoms, width]
-  std::vector<float> features;          // [atoms, inputs]
-  std::vector<float> beliefs, logits;   // [positions, symbols]
-  std::vector<float> evidence;          // [positions, symbols]: log of what came in
-  std::vector<float> factors;           // [2 · families, positions, symbols]: and their logarithms
-  std::vector<float> pooled, messages, shared, hidden, qkv, out;
+  Floats x, input, normed;  // [atoms, width]
+  Floats features;          // [atoms, inputs]
+  Floats beliefs, logits;   // [positions, symbols]
+  Floats evidence;          // [positions, symbols]: log of what came in
+  Floats factors;           // [2 · families, positions, symbols]: and their logarithms
+  Floats pooled, messages, shared, hidden, qkv, out;
   std::unique_ptr<Attention> attention;
   SoftTp::Scratch soft_tp;
-  std::vector<float> noise, certain;
+  Floats noise, certain;
   int trajectory = 0;
   bool fresh = true;  // x is still zero
 };

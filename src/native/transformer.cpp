@@ -19,8 +19,8 @@ constexpr std::int64_t kMostRows = 128;  // of one product
 }  // namespace
 
 struct TransformerReasoner::Scratch {
-  std::vector<float> tokens, x, normed, wide;  // [rows, …]
-  std::vector<float> mean, mixed;
+  Floats tokens, x, normed, wide;  // [rows, …]
+  Floats mean, mixed;
   std::unique_ptr<Attention> attention;
 };
 
@@ -179,7 +179,8 @@ ReasonerOutput TransformerReasoner::run(Threads& threads, std::size_t memory, co
                   version_->add_norm(rows, d, x, nullptr, layer.norm_ff.weight.data(),
                                      layer.norm_ff.bias.data(), nullptr, normed);
                   layer.ff_in.apply(rows, normed, hidden);
-                  version_->add_gelu(rows * options_.d_ff, hidden, nullptr);
+                  for (std::int64_t row = 0; row < rows; ++row)
+                    version_->add_gelu(options_.d_ff, hidden + row * options_.d_ff, nullptr);
                   layer.ff_out.apply(rows, hidden, x, true);
                   if (!limits.watch) continue;
                   answer();

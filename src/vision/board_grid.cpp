@@ -23,6 +23,17 @@ constexpr double kInked = 0.75;  // share of a line that has to be inked
 
 using Histogram = std::array<std::int64_t, 256>;
 
+// Four counts per gray take turns: most pixels are paper, and a count that has just been written is slow to
+// read.
+Histogram histogram_of(const formats::Image& picture) {
+  std::array<std::array<std::int64_t, 4>, 256> counts{};
+  for (std::size_t k = 0; k < picture.pixels.size(); ++k) ++counts[picture.pixels[k]][k % 4];
+  Histogram histogram;
+  for (std::size_t gray = 0; gray < counts.size(); ++gray)
+    histogram[gray] = std::accumulate(counts[gray].begin(), counts[gray].end(), std::int64_t{0});
+  return histogram;
+}
+
 int quantile(const Histogram& histogram, double share) {
   const auto total = std::accumulate(histogram.begin(), histogram.end(), std::int64_t{0});
   auto left = static_cast<std::int64_t>(share * static_cast<double>(total));
@@ -150,24 +161,25 @@ std::string size_text(int width, int height) {
 
 // At least the given `share` of the picture's pixels is taken to be ink.
 Ink ink_of(const formats::Image& picture, double share) {
-  Histogram grays{};
-  for (const std::uint8_t gray : picture.pixels) ++grays[gray];
+  const Histogram grays = histogram_of(picture);
   const int middle = quantile(grays, 0.5);
   Ink ink;
   ink.dark = middle - quantile(grays, share / 2) >= quantile(grays, 1 - share / 2) - middle;
   const formats::Image paper = paper_of(picture, ink.dark);
-  Histogram differences{}, deviations{};
   ink.strength = formats::Image(picture.width, picture.height);
+  formats::Image deviation(picture.width, picture.height);
   for (std::size_t k = 0; k < picture.pixels.size(); ++k) {
     const int difference = (paper.pixels[k] - picture.pixels[k]) * (ink.dark ? 1 : -1);
     ink.strength.pixels[k] = static_cast<std::uint8_t>(std::max(0, difference));
-    ++differences[ink.strength.pixels[k]];
-    ++deviations[std::abs(difference)];
+    deviation.pixels[k] = static_cast<std::uint8_t>(std::abs(difference));
   }
+  const Histogram differences = histogram_of(ink.strength), deviations = histogram_of(deviation);
   ink.contrast = quantile(differences, 1 - share);
   const double scale = 255.0 / std::max(1, ink.contrast);
-  for (std::uint8_t& pixel : ink.strength.pixels)
-    pixel = static_cast<std::uint8_t>(std::min(255.0, pixel * scale + 0.5));
+  std::array<std::uint8_t, 256> scaled;
+  for (std::size_t k = 0; k < scaled.size(); ++k)
+    scaled[k] = static_cast<std::uint8_t>(std::min(255.0, static_cast<double>(k) * scale + 0.5));
+  for (std::uint8_t& pixel : ink.strength.pixels) pixel = scaled[pixel];
   // At least half of a board is paper, so the median deviation is that of the paper's noise; 4.5 times it is
   // three standard deviations.
   ink.threshold = static_cast<int>(std::clamp(quantile(deviations, 0.5) * 4.5 * scale, 30.0, 120.0));

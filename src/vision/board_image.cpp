@@ -67,6 +67,24 @@ formats::Image digit_only(const formats::Image& ink, int threshold, Component& b
   return result;
 }
 
+struct Digit {
+  formats::Image picture;  // of the digit's ink, which lies in `box`
+  Component box;
+  bool found = false;
+};
+
+Digit find_digit(const formats::Image& ink, int threshold) {
+  Digit digit;
+  // In a small cell the edges are blurred: only an enlarged copy tells where a stroke ends.
+  const int enlarge = std::max(1, kEnoughPixels / std::max(1, std::min(ink.width, ink.height)));
+  digit.picture =
+      digit_only(enlarge > 1 ? formats::resize(ink, ink.width * enlarge, ink.height * enlarge) : ink,
+                 threshold, digit.box);
+  // A digit is never so flat or so small; a dash, a dot or a corner is.
+  digit.found = digit.box.area > 0 && digit.box.height() * 9 >= 2 * digit.picture.height;
+  return digit;
+}
+
 bool is_black(const formats::Image& image) {
   return std::all_of(image.pixels.begin(), image.pixels.end(), [](int pixel) { return pixel == 0; });
 }
@@ -100,7 +118,7 @@ BoardReading cut_without_lines(const formats::Image& picture, const Ink& ink, in
     // Enlarging brightens no pixel, so most blanks show at once.
     const int threshold = std::max(60, ink.threshold);
     const bool blank = *std::max_element(cell.pixels.begin(), cell.pixels.end()) < threshold ||
-                       is_black(normalised_digit(cell, threshold));
+                       !find_digit(cell, threshold).found;
     reading.places.push_back(place);
     reading.blank.push_back(blank);
     reading.cells.push_back(blank ? formats::Image(datasets::kDigitSide, datasets::kDigitSide) : cell);
@@ -163,13 +181,8 @@ std::vector<std::vector<Point>> strokes_of(int digit) {
 
 formats::Image normalised_digit(const formats::Image& ink, int threshold) {
   formats::Image result(datasets::kDigitSide, datasets::kDigitSide);
-  // In a small cell the edges are blurred: only an enlarged copy tells where a stroke ends.
-  const int enlarge = std::max(1, kEnoughPixels / std::max(1, std::min(ink.width, ink.height)));
-  Component box;
-  const formats::Image digit = digit_only(
-      enlarge > 1 ? formats::resize(ink, ink.width * enlarge, ink.height * enlarge) : ink, threshold, box);
-  // A digit is never so flat or so small; a dash, a dot or a corner is.
-  if (box.area == 0 || box.height() * 9 < 2 * digit.height) return result;
+  const auto [digit, box, found] = find_digit(ink, threshold);
+  if (!found) return result;
   const double scale = static_cast<double>(kDigitBox) / std::max(box.width(), box.height());
   const int width = std::max(1, static_cast<int>(std::lround(box.width() * scale)));
   const int height = std::max(1, static_cast<int>(std::lround(box.height() * scale)));

@@ -89,7 +89,10 @@ Photo read_photo(formats::Image picture, const std::string& name, int box, Debug
                size_text(photo.picture, photo.shrunk) +
                (photo.dark_ink ? ", dark ink on light paper" : ", light ink on dark paper");
   photo.saw = photo.straight ? photo.straight->saw : photo.seen;
-  photo.cells = cut_cells(photo.picture, photo.lattice, photo.dark_ink);
+  // Cells without lines are as they should be.
+  photo.cells = photo.straight && !photo.straight->lines
+                    ? photo.straight->cells
+                    : cut_cells(photo.picture, photo.lattice, photo.dark_ink);
   if (debug && enough) {
     debug->emplace_back("picture", photo.picture);
     debug->emplace_back("ink", ink);

@@ -15,7 +15,7 @@ struct Photo {
   double shrunk = 1;       // pixels of the original per pixel of `picture`
   Lattice lattice;         // in `picture`
   bool dark_ink = true;
-  std::vector<formats::Image> cells;     // of the lattice, as cut_cells() gives them
+  std::vector<formats::Image> cells;     // as cut_cells() gives them; those of `straight` without lines
   std::optional<BoardReading> straight;  // where the board was read between straight lines
   std::string seen;                      // the picture and its grid, for people
   std::string saw;                       // the same with what is known of its cells

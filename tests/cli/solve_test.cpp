@@ -93,6 +93,19 @@ class SolveVerb : public ::testing::Test {
   std::vector<std::vector<std::uint32_t>> by_label_;
 };
 
+// Without LibTorch, which alone takes 200 MB.
+TEST_F(SolveVerb, VerboseSaysWhatEachStepTakesAndLittleMemory) {
+  render("board.png", boards(1, 36)[0].puzzle, 1);
+  const Finished finished = run("board.png --json --verbose");
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(finished.err, HasSubstr("perception "));
+  EXPECT_THAT(finished.err, HasSubstr(" boards per second\n"));
+  const std::string memory = "memory at most ";
+  const auto at = finished.err.find(memory);
+  ASSERT_NE(at, std::string::npos) << finished.err;
+  EXPECT_LT(std::stod(finished.err.substr(at + memory.size())), 150);
+}
+
 TEST_F(SolveVerb, ManyRenderedBoardsGiveOneDocumentEach) {
   const auto puzzles = boards(6, 36);
   std::string images;

@@ -96,11 +96,23 @@ TEST_P(Kernels, TapsMakeAConvolution) {
 }
 
 TEST_P(Kernels, TilesMakeAConvolution) {
-  // One kernel per channel, at the centre of a point's product: 16 points of G g Gᵀ for g.
-  const float turn[4][3] = {{1, 0, 0}, {.5, .5, .5}, {.5, -.5, .5}, {0, 0, 1}};
-  for (const std::int64_t side : {6, 7}) {
+  // One kernel g for all channels. Its points G g Gᵀ are found here as what the definition asks for: values
+  // of the polynomial of each row at 0, ±3/4, ±3/2 and ∞, over those of the product of differences.
+  const double at[5] = {0, 0.75, -0.75, 1.5, -1.5};
+  double turn[6][3] = {};
+  turn[5][2] = 1;
+  for (int p = 0; p < 5; ++p) {
+    double under = 1;
+    for (int q = 0; q < 5; ++q) under *= p == q ? 1 : at[p] - at[q];
+    for (int k = 0; k < 3; ++k) turn[p][k] = std::pow(at[p], k) / under;
+  }
+  for (const std::int64_t side : {4, 6, 7, 14}) {
     for (const std::int64_t channels : {1, 16, 37}) {
-      const std::int64_t tiles = (side + 1) / 2, wide = 2 * tiles + 3;
+      Tiles tiles;
+      tiles.across = (side + 3) / 4;
+      tiles.channels = channels;
+      const std::int64_t count = tiles.across * tiles.across, wide = 4 * tiles.across + 3;
+      tiles.point = count * channels + 5;
       const auto picture = random_numbers(wide * wide * channels, 15), g = random_numbers(9, 16);
       const auto pixel = [&](std::int64_t y, std::int64_t x, std::int64_t c) {
         double sum = 0;
@@ -108,29 +120,58 @@ TEST_P(Kernels, TilesMakeAConvolution) {
           sum += static_cast<double>(picture[((y + t / 3) * wide + x + t % 3) * channels + c]) * g[t];
         return sum;
       };
-      std::vector<float> points(static_cast<std::size_t>(16 * tiles * tiles * channels));
-      version().tiles_to_points(tiles, tiles, channels, wide * channels, picture.data(), points.data());
-      for (std::int64_t p = 0; p < 16; ++p) {
-        float factor = 0;
-        for (int t = 0; t < 9; ++t) factor += turn[p / 4][t / 3] * turn[p % 4][t % 3] * g[t];
-        for (std::int64_t k = 0; k < tiles * tiles * channels; ++k)
-          points[p * tiles * tiles * channels + k] *= factor;
+      std::vector<float> points(static_cast<std::size_t>(36 * tiles.point));
+      version().tiles_to_points(tiles, picture.data(), wide * channels, points.data());
+      for (std::int64_t p = 0; p < 36; ++p) {
+        double factor = 0;
+        for (int t = 0; t < 9; ++t) factor += turn[p / 6][t / 3] * turn[p % 6][t % 3] * g[t];
+        for (std::int64_t k = 0; k < count * channels; ++k)
+          points[p * tiles.point + k] *= static_cast<float>(factor);
       }
-      std::vector<float> plain(static_cast<std::size_t>(side * side * channels)),
-          pooled(static_cast<std::size_t>(tiles * tiles * channels));
-      version().points_to_tiles(tiles, tiles, channels, side, side, false, points.data(), plain.data());
-      version().points_to_tiles(tiles, tiles, channels, side, side, true, points.data(), pooled.data());
-      for (std::int64_t y = 0; y < side; ++y) {
-        for (std::int64_t x = 0; x < side; ++x) {
-          for (std::int64_t c = 0; c < channels; ++c) {
+      const std::int64_t half = side / 2;
+      std::vector<float> plain(static_cast<std::size_t>(side * side * channels + 1), -9),
+          pooled(static_cast<std::size_t>(half * half * channels + 1), -9);
+      version().points_to_tiles(tiles, points.data(), side, plain.data());
+      tiles.pooled = true;
+      version().points_to_tiles(tiles, points.data(), half, pooled.data());
+      EXPECT_EQ(plain.back(), -9);
+      EXPECT_EQ(pooled.back(), -9);
+      for (std::int64_t c = 0; c < channels; ++c) {
+        for (std::int64_t y = 0; y < side; ++y) {
+          for (std::int64_t x = 0; x < side; ++x)
             ASSERT_NEAR(plain[(y * side + x) * channels + c], pixel(y, x, c), 1e-5);
-            const double most =
-                std::max({pixel(y / 2 * 2, x / 2 * 2, c), pixel(y / 2 * 2, x / 2 * 2 + 1, c),
-                          pixel(y / 2 * 2 + 1, x / 2 * 2, c), pixel(y / 2 * 2 + 1, x / 2 * 2 + 1, c)});
-            ASSERT_NEAR(pooled[(y / 2 * tiles + x / 2) * channels + c], most, 1e-5);
+        }
+        for (std::int64_t y = 0; y < half; ++y) {
+          for (std::int64_t x = 0; x < half; ++x) {
+            const double most = std::max({pixel(2 * y, 2 * x, c), pixel(2 * y, 2 * x + 1, c),
+                                          pixel(2 * y + 1, 2 * x, c), pixel(2 * y + 1, 2 * x + 1, c)});
+            ASSERT_NEAR(pooled[(y * half + x) * channels + c], most, 1e-5);
           }
         }
       }
+    }
+  }
+}
+
+TEST_P(Kernels, PicturesAreNormedAsAWholeAndLeaveBordersAlone) {
+  for (const std::int64_t channels : {1, 16, 32, 37}) {
+    const std::int64_t side = 3, line = (side + 2) * channels, count = side * side * channels;
+    const auto x = random_numbers(count, 17, 3), weight = random_numbers(channels, 18),
+               bias = random_numbers(channels, 19);
+    std::vector<float> to(static_cast<std::size_t>(side * line), -9);
+    version().picture_norm_gelu(side, channels, weight.data(), bias.data(), x.data(), to.data(), line);
+    const double mean = std::accumulate(x.begin(), x.end(), 0.) / static_cast<double>(count);
+    double variance = 0;
+    for (const float value : x) variance += (value - mean) * (value - mean) / static_cast<double>(count);
+    for (std::int64_t k = 0; k < side * line; ++k) {
+      const std::int64_t row = k / line, column = k % line / channels, c = k % channels;
+      if (column >= side) {
+        ASSERT_EQ(to[k], -9);
+        continue;
+      }
+      const double unit = (x[(row * side + column) * channels + c] - mean) / std::sqrt(variance + 1e-5);
+      const double y = unit * weight[c] + bias[c];
+      ASSERT_NEAR(to[k], y * 0.5 * (1 + std::erf(y / std::sqrt(2.0))), 1e-5);
     }
   }
 }

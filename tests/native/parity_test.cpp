@@ -303,7 +303,7 @@ TEST(Batches, GiveTheSameNumbersHoweverTheyAreCut) {
   const auto logits = run(*networks.perception(), pictures, 1);
   const auto reasoned = run(*networks.reasoner(), input, 2, 1);
   EXPECT_TRUE(logits.equal(run(*networks.perception(), pictures, 3)));
-  EXPECT_TRUE(logits.equal(run(*networks.perception(), pictures, 3, 600000)));
+  EXPECT_TRUE(logits.equal(run(*networks.perception(), pictures, 3, 1500000)));
   EXPECT_TRUE(logits.equal(torch::cat({run(*networks.perception(), pictures.narrow(0, 0, 4)),
                                        run(*networks.perception(), pictures.narrow(0, 4, 19))})));
   EXPECT_TRUE(reasoned.logits.equal(run(*networks.reasoner(), input, 2, 3).logits));

@@ -22,28 +22,34 @@ struct Product {
   const std::int64_t* tap = nullptr;  // [taps]: where each copy of `a` begins; null: one tap at 0
 };
 
+// The tiles of one picture: `across` in either direction, line by line. Point k of tile t stands at
+// k · point + t · channels.
+struct Tiles {
+  std::int64_t across = 0, channels = 0, point = 0;
+  bool pooled = false;
+};
+
 struct Version {
   const char* name;
   std::int64_t panel;  // columns of a panel of a packed matrix
 
   void (*product)(const Product& product);
-  // x = gelu(x + y), exact to float32's rounding; a null y counts as zero.
+  // x = gelu(x + y), exact to float32's rounding; a null y counts as zero. The last bit may depend on the
+  // other numbers of the call, two of which share a division: one call per row.
   void (*add_gelu)(std::int64_t count, float* x, const float* y);
   // Per row: sum = x + y, normed = its layer norm. A null y counts as zero; `sum` may be x or null.
   void (*add_norm)(std::int64_t rows, std::int64_t channels, const float* x, const float* y,
                    const float* weight, const float* bias, float* sum, float* normed);
-  // Over all pixels and channels of a picture, with a scale and shift per channel: x = gelu(norm(x)).
-  void (*picture_norm_gelu)(std::int64_t pixels, std::int64_t channels, const float* weight,
-                            const float* bias, float* x);
-  // Convolutions 3 × 3 by Winograd's F(2×2, 3×3), see native/perception.cpp, a few rows of tiles at a time.
-  // `points` [16, rows · tiles, channels] takes the 4 × 4 pixels of each tile as points; neighbouring tiles
-  // share two pixels, and `line` is how many numbers there are from one line of `picture` to the next.
-  void (*tiles_to_points)(std::int64_t rows, std::int64_t tiles, std::int64_t channels, std::int64_t line,
-                          const float* picture, float* points);
-  // `points` back to 2 × 2 pixels per tile: into `picture`, which has `lines` lines of `side` pixels, what is
-  // beyond them dropped; or, with `largest`, only the largest of each tile, `tiles` pixels per line.
-  void (*points_to_tiles)(std::int64_t rows, std::int64_t tiles, std::int64_t channels, std::int64_t lines,
-                          std::int64_t side, bool largest, const float* points, float* picture);
+  // Over all `side` · `side` pixels and channels of the picture `x`, with a scale and shift per channel:
+  // gelu(norm(x)), into `to`, whose lines are `to_line` numbers apart.
+  void (*picture_norm_gelu)(std::int64_t side, std::int64_t channels, const float* weight, const float* bias,
+                            const float* x, float* to, std::int64_t to_line);
+  // A convolution 3 × 3 by tiles, see native/perception.cpp: the 6 × 6 pixels of each tile of `picture`,
+  // whose lines are `line` numbers apart, become 36 points. Neighbouring tiles share two pixels.
+  void (*tiles_to_points)(const Tiles& tiles, const float* picture, std::int64_t line, float* points);
+  // The points back to 4 × 4 pixels per tile, of which `picture`, `side` · `side` pixels, takes what it has
+  // room for; where pooled, the largest of each 2 × 2 of them.
+  void (*points_to_tiles)(const Tiles& tiles, const float* points, std::int64_t side, float* picture);
   // The largest of each 2 × 2 pixels; what is left over on the right and below is dropped.
   void (*pool_pixels)(std::int64_t side, std::int64_t channels, const float* x, float* pooled);
   // mean = Σ x(row) · share over the rows listed, maximum = the largest; both 0 without rows.

@@ -56,6 +56,7 @@ template <int R>
 void block(const Product& p, const float* a, const float* b, std::int64_t columns, const float* bias,
            float* c) {
   Lanes sums[R][2];
+#pragma GCC unroll 16
   for (int r = 0; r < R; ++r) sums[r][0] = sums[r][1] = Lanes{};
   for (std::int64_t t = 0; t < p.taps; ++t) {
     const float* from = a + (p.tap ? p.tap[t] : 0);
@@ -71,8 +72,11 @@ void block(const Product& p, const float* a, const float* b, std::int64_t column
     }
   }
   if (columns < kPanel) {
+#pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
-      const float* sum = reinterpret_cast<const float*>(sums[r]);
+      float sum[kPanel];
+      store(sum, sums[r][0]);
+      store(sum + kLanes, sums[r][1]);
       for (std::int64_t n = 0; n < columns; ++n) {
         float& to = c[r * p.c_row + n];
         to = sum[n] + (bias ? bias[n] : 0.f) + (p.add ? to : 0.f);
@@ -81,6 +85,7 @@ void block(const Product& p, const float* a, const float* b, std::int64_t column
     return;
   }
   const Lanes bias_left = bias ? load(bias) : Lanes{}, bias_right = bias ? load(bias + kLanes) : Lanes{};
+#pragma GCC unroll 16
   for (int r = 0; r < R; ++r) {
     float* to = c + r * p.c_row;
     Lanes left = sums[r][0] + bias_left, right = sums[r][1] + bias_right;
@@ -130,7 +135,11 @@ void product(const Product& p) {
 }
 
 // erf(x) as a quotient of polynomials in x², right to float32's rounding; past ±4 it is ±1.
-inline Lanes error_function(const Lanes& given) {
+struct Quotient {
+  Lanes over, under;
+};
+
+inline Quotient error_function(const Lanes& given) {
   const Lanes x = smaller(larger(given, all(-4.f)), all(4.f)), s = x * x;
   Lanes over = s * -2.72614225801306e-10f + 2.77068142495902e-08f;
   over = over * s - 2.10102402082508e-06f;
@@ -142,16 +151,34 @@ inline Lanes error_function(const Lanes& given) {
   under = under * s - 1.68282697438203e-03f;
   under = under * s - 7.37332916720468e-03f;
   under = under * s - 1.42647390514189e-02f;
-  return x * over / under;
+  return {x * over, under};
 }
 
-inline Lanes gelu(const Lanes& x) {
-  return x * 0.5f * (1.f + error_function(x * 0.70710678118654752f));
+// Two at a time, for the price of one division: 1/a = b / (a·b). What is divided by lies between -2.4 and
+// -0.014, so that nothing overflows.
+inline void gelu(Lanes& x, Lanes& y) {
+  const Quotient a = error_function(x * 0.70710678118654752f), b = error_function(y * 0.70710678118654752f);
+  const Lanes inverse = 1.f / (a.under * b.under);
+  x *= 0.5f + 0.5f * (a.over * (b.under * inverse));
+  y *= 0.5f + 0.5f * (b.over * (a.under * inverse));
+}
+
+inline Lanes gelu(Lanes x) {
+  Lanes other{};
+  gelu(x, other);
+  return x;
 }
 
 void add_gelu(std::int64_t count, float* x, const float* y) {
+  const auto sum = [&](std::int64_t k) { return y ? load(x + k) + load(y + k) : load(x + k); };
   std::int64_t k = 0;
-  for (; k + kLanes <= count; k += kLanes) store(x + k, gelu(y ? load(x + k) + load(y + k) : load(x + k)));
+  for (; k + 2 * kLanes <= count; k += 2 * kLanes) {
+    Lanes a = sum(k), b = sum(k + kLanes);
+    gelu(a, b);
+    store(x + k, a);
+    store(x + k + kLanes, b);
+  }
+  for (; k + kLanes <= count; k += kLanes) store(x + k, gelu(sum(k)));
   if (k == count) return;
   Lanes rest = load_some(x + k, count - k, 0);
   if (y) rest += load_some(y + k, count - k, 0);
@@ -168,22 +195,25 @@ struct Moments {
   float mean, inverse_deviation;
 };
 
-// In two walks: the square of a difference keeps the digits that a difference of squares loses.
-Moments moments_of(const float* x, std::int64_t count) {
-  Lanes sums{};
+// Σ of(x) over whole vectors, in four sums that do not wait for each other, and the numbers left over.
+template <class Of>
+inline float sum_over(const float* x, std::int64_t count, const Of& of) {
+  Lanes sums[4] = {};
   float rest = 0;
   std::int64_t k = 0;
-  for (; k + kLanes <= count; k += kLanes) sums += load(x + k);
-  for (std::int64_t j = k; j < count; ++j) rest += x[j];
-  const float mean = (sum_of(sums) + rest) / static_cast<float>(count);
-  Lanes squares{};
-  rest = 0;
-  for (std::int64_t j = 0; j < k; j += kLanes) {
-    const Lanes off = load(x + j) - mean;
-    squares += off * off;
+  for (; k + 4 * kLanes <= count; k += 4 * kLanes) {
+    for (int j = 0; j < 4; ++j) sums[j] += of(load(x + k + j * kLanes));
   }
-  for (std::int64_t j = k; j < count; ++j) rest += (x[j] - mean) * (x[j] - mean);
-  return {mean, inverse_root((sum_of(squares) + rest) / static_cast<float>(count) + kNormEpsilon)};
+  for (; k + kLanes <= count; k += kLanes) sums[0] += of(load(x + k));
+  for (; k < count; ++k) rest += of(x[k]);
+  return sum_of((sums[0] + sums[1]) + (sums[2] + sums[3])) + rest;
+}
+
+// In two walks: the square of a difference keeps the digits that a difference of squares loses.
+Moments moments_of(const float* x, std::int64_t count) {
+  const float mean = sum_over(x, count, [](auto value) { return value; }) / static_cast<float>(count);
+  const float squares = sum_over(x, count, [&](auto value) { return (value - mean) * (value - mean); });
+  return {mean, inverse_root(squares / static_cast<float>(count) + kNormEpsilon)};
 }
 
 void add_norm(std::int64_t rows, std::int64_t channels, const float* x, const float* y, const float* weight,
@@ -210,119 +240,138 @@ void add_norm(std::int64_t rows, std::int64_t channels, const float* x, const fl
   }
 }
 
-void picture_norm_gelu(std::int64_t pixels, std::int64_t channels, const float* weight, const float* bias,
-                       float* x) {
-  const Moments moments = moments_of(x, pixels * channels);
+void picture_norm_gelu(std::int64_t side, std::int64_t channels, const float* weight, const float* bias,
+                       const float* x, float* to, std::int64_t to_line) {
+  const Moments moments = moments_of(x, side * side * channels);
   const auto normed = [&](const Lanes& value, const Lanes& scale, const Lanes& shift) {
-    return gelu((value - moments.mean) * (moments.inverse_deviation * scale) + shift);
+    return (value - moments.mean) * (moments.inverse_deviation * scale) + shift;
   };
-  for (std::int64_t pixel = 0; pixel < pixels; ++pixel, x += channels) {
-    std::int64_t c = 0;
-    for (; c + kLanes <= channels; c += kLanes)
-      store(x + c, normed(load(x + c), load(weight + c), load(bias + c)));
-    if (c == channels) continue;
-    const std::int64_t rest = channels - c;
-    store_some(
-        x + c,
-        normed(load_some(x + c, rest, 0), load_some(weight + c, rest, 0), load_some(bias + c, rest, 0)),
-        rest);
-  }
-}
-
-// Bᵀ d B of the 4 × 4 numbers d.
-template <class T>
-inline void to_points(T d[4][4]) {
-  for (int k = 0; k < 4; ++k) {
-    const T a = d[0][k] - d[2][k], b = d[1][k] + d[2][k], c = d[2][k] - d[1][k], e = d[1][k] - d[3][k];
-    d[0][k] = a, d[1][k] = b, d[2][k] = c, d[3][k] = e;
-  }
-  for (int k = 0; k < 4; ++k) {
-    T* row = d[k];
-    const T a = row[0] - row[2], b = row[1] + row[2], c = row[2] - row[1], e = row[1] - row[3];
-    row[0] = a, row[1] = b, row[2] = c, row[3] = e;
-  }
-}
-
-// Aᵀ m A of the 4 × 4 numbers m, in its first 2 × 2.
-template <class T>
-inline void from_points(T m[4][4]) {
-  for (int k = 0; k < 4; ++k) {
-    const T a = m[0][k] + m[1][k] + m[2][k], b = m[1][k] - m[2][k] - m[3][k];
-    m[0][k] = a, m[1][k] = b;
-  }
-  for (int k = 0; k < 2; ++k) {
-    T* row = m[k];
-    const T a = row[0] + row[1] + row[2], b = row[1] - row[2] - row[3];
-    row[0] = a, row[1] = b;
-  }
-}
-
-void tiles_to_points(std::int64_t rows, std::int64_t tiles, std::int64_t channels, std::int64_t line,
-                     const float* picture, float* points) {
-  const std::int64_t point = rows * tiles * channels;
-  for (std::int64_t y = 0; y < rows; ++y) {
-    for (std::int64_t x = 0; x < tiles; ++x, points += channels) {
-      const float* from = picture + 2 * y * line + 2 * x * channels;
+  for (std::int64_t row = 0; row < side; ++row, to += to_line) {
+    float* pixel = to;
+    for (std::int64_t column = 0; column < side; ++column, x += channels, pixel += channels) {
       std::int64_t c = 0;
-      for (; c + kLanes <= channels; c += kLanes) {
-        Lanes d[4][4];
-        for (int i = 0; i < 4; ++i) {
-          for (int j = 0; j < 4; ++j) d[i][j] = load(from + i * line + j * channels + c);
-        }
-        to_points(d);
-        for (int i = 0; i < 4; ++i) {
-          for (int j = 0; j < 4; ++j) store(points + (4 * i + j) * point + c, d[i][j]);
-        }
+      for (; c + 2 * kLanes <= channels; c += 2 * kLanes) {
+        const std::int64_t d = c + kLanes;
+        Lanes a = normed(load(x + c), load(weight + c), load(bias + c)),
+              b = normed(load(x + d), load(weight + d), load(bias + d));
+        gelu(a, b);
+        store(pixel + c, a);
+        store(pixel + d, b);
       }
-      for (; c < channels; ++c) {
-        float d[4][4];
-        for (int i = 0; i < 4; ++i) {
-          for (int j = 0; j < 4; ++j) d[i][j] = from[i * line + j * channels + c];
-        }
-        to_points(d);
-        for (int i = 0; i < 4; ++i) {
-          for (int j = 0; j < 4; ++j) points[(4 * i + j) * point + c] = d[i][j];
-        }
+      for (; c < channels; c += kLanes) {
+        const std::int64_t rest = channels - c < kLanes ? channels - c : kLanes;
+        store_some(pixel + c,
+                   gelu(normed(load_some(x + c, rest, 0), load_some(weight + c, rest, 0),
+                               load_some(bias + c, rest, 0))),
+                   rest);
       }
     }
   }
 }
 
-void points_to_tiles(std::int64_t rows, std::int64_t tiles, std::int64_t channels, std::int64_t lines,
-                     std::int64_t side, bool largest, const float* points, float* picture) {
-  const std::int64_t point = rows * tiles * channels;
-  for (std::int64_t y = 0; y < rows; ++y) {
-    for (std::int64_t x = 0; x < tiles; ++x, points += channels) {
-      const std::int64_t down = largest || lines - 2 * y < 2 ? 1 : 2,
-                         across = largest || side - 2 * x < 2 ? 1 : 2;
-      float* to = picture + (largest ? y * tiles + x : 2 * (y * side + x)) * channels;
+// Winograd's F(4×4, 3×3) at the points 0, ±3/4, ±3/2 and ∞; native/perception.cpp says why these.
+constexpr float kA = 0.75f, kB = 1.5f, kA2 = kA * kA, kB2 = kB * kB;
+
+// Bᵀ d of six numbers, `apart` from one to the next.
+template <class T>
+inline void to_points(T* d, int apart) {
+  const T d0 = d[0], d1 = d[apart], d2 = d[2 * apart], d3 = d[3 * apart], d4 = d[4 * apart],
+          d5 = d[5 * apart];
+  const T near = d4 - kB2 * d2, near_odd = d3 - kB2 * d1, far = d4 - kA2 * d2, far_odd = d3 - kA2 * d1;
+  d[0] = d4 - (kA2 + kB2) * d2 + (kA2 * kB2) * d0;
+  d[apart] = near + kA * near_odd;
+  d[2 * apart] = near - kA * near_odd;
+  d[3 * apart] = far + kB * far_odd;
+  d[4 * apart] = far - kB * far_odd;
+  d[5 * apart] = d5 - (kA2 + kB2) * d3 + (kA2 * kB2) * d1;
+}
+
+// Aᵀ m of six numbers, in the first four.
+template <class T>
+inline void from_points(T* m, int apart) {
+  const T near = m[apart] + m[2 * apart], near_odd = m[apart] - m[2 * apart],
+          far = m[3 * apart] + m[4 * apart], far_odd = m[3 * apart] - m[4 * apart];
+  m[0] += near + far;
+  m[apart] = kA * near_odd + kB * far_odd;
+  m[2 * apart] = kA2 * near + kB2 * far;
+  m[3 * apart] = m[5 * apart] + (kA * kA2) * near_odd + (kB * kB2) * far_odd;
+}
+
+template <class T>
+inline T take(const float* from) {
+  if constexpr (sizeof(T) == sizeof(float)) {
+    return *from;
+  } else {
+    return load(from);
+  }
+}
+
+inline void put(float* to, float x) {
+  *to = x;
+}
+inline void put(float* to, const Lanes& x) {
+  store(to, x);
+}
+inline float larger(float a, float b) {
+  return a > b ? a : b;
+}
+
+template <class T>
+inline void tile_to_points(const Tiles& tiles, const float* from, std::int64_t line, float* points) {
+  T d[6 * 6];
+  for (int i = 0; i < 6; ++i) {
+    for (int j = 0; j < 6; ++j) d[6 * i + j] = take<T>(from + i * line + j * tiles.channels);
+  }
+  for (int j = 0; j < 6; ++j) to_points(d + j, 6);
+  for (int i = 0; i < 6; ++i) to_points(d + 6 * i, 1);
+  for (int k = 0; k < 36; ++k) put(points + k * tiles.point, d[k]);
+}
+
+void tiles_to_points(const Tiles& tiles, const float* picture, std::int64_t line, float* points) {
+  const std::int64_t channels = tiles.channels;
+  for (std::int64_t y = 0; y < tiles.across; ++y) {
+    for (std::int64_t x = 0; x < tiles.across; ++x, points += channels) {
+      const float* from = picture + 4 * y * line + 4 * x * channels;
       std::int64_t c = 0;
-      for (; c + kLanes <= channels; c += kLanes) {
-        Lanes m[4][4];
-        for (int i = 0; i < 4; ++i) {
-          for (int j = 0; j < 4; ++j) m[i][j] = load(points + (4 * i + j) * point + c);
-        }
-        from_points(m);
-        if (largest) m[0][0] = larger(larger(m[0][0], m[0][1]), larger(m[1][0], m[1][1]));
-        for (std::int64_t i = 0; i < down; ++i) {
-          for (std::int64_t j = 0; j < across; ++j) store(to + (i * side + j) * channels + c, m[i][j]);
-        }
+      for (; c + kLanes <= channels; c += kLanes) tile_to_points<Lanes>(tiles, from + c, line, points + c);
+      for (; c < channels; ++c) tile_to_points<float>(tiles, from + c, line, points + c);
+    }
+  }
+}
+
+// The tile's first `down` rows and `across` columns.
+template <class T>
+inline void points_to_tile(const Tiles& tiles, const float* points, std::int64_t down, std::int64_t across,
+                           std::int64_t line, float* to) {
+  T m[6 * 6];
+  for (int k = 0; k < 36; ++k) m[k] = take<T>(points + k * tiles.point);
+  for (int j = 0; j < 6; ++j) from_points(m + j, 6);
+  for (int i = 0; i < 4; ++i) from_points(m + 6 * i, 1);
+  if (tiles.pooled) {
+    for (std::int64_t i = 0; i < down; ++i) {
+      for (std::int64_t j = 0; j < across; ++j) {
+        const T* four = m + 12 * i + 2 * j;
+        put(to + i * line + j * tiles.channels, larger(larger(four[0], four[1]), larger(four[6], four[7])));
       }
-      for (; c < channels; ++c) {
-        float m[4][4];
-        for (int i = 0; i < 4; ++i) {
-          for (int j = 0; j < 4; ++j) m[i][j] = points[(4 * i + j) * point + c];
-        }
-        from_points(m);
-        if (largest) {
-          const float above = m[0][0] > m[0][1] ? m[0][0] : m[0][1];
-          const float below = m[1][0] > m[1][1] ? m[1][0] : m[1][1];
-          m[0][0] = above > below ? above : below;
-        }
-        for (std::int64_t i = 0; i < down; ++i) {
-          for (std::int64_t j = 0; j < across; ++j) to[(i * side + j) * channels + c] = m[i][j];
-        }
-      }
+    }
+    return;
+  }
+  for (std::int64_t i = 0; i < down; ++i) {
+    for (std::int64_t j = 0; j < across; ++j) put(to + i * line + j * tiles.channels, m[6 * i + j]);
+  }
+}
+
+void points_to_tiles(const Tiles& tiles, const float* points, std::int64_t side, float* picture) {
+  const std::int64_t channels = tiles.channels, line = side * channels, step = tiles.pooled ? 2 : 4;
+  for (std::int64_t y = 0; y < tiles.across; ++y) {
+    for (std::int64_t x = 0; x < tiles.across; ++x, points += channels) {
+      const std::int64_t below = side - step * y, right = side - step * x;
+      const std::int64_t down = below < step ? below : step, across = right < step ? right : step;
+      float* to = picture + step * y * line + step * x * channels;
+      std::int64_t c = 0;
+      for (; c + kLanes <= channels; c += kLanes)
+        points_to_tile<Lanes>(tiles, points + c, down, across, line, to + c);
+      for (; c < channels; ++c) points_to_tile<float>(tiles, points + c, down, across, line, to + c);
     }
   }
 }
