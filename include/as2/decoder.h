@@ -1,6 +1,7 @@
 // Beliefs in, an assignment that satisfies the program out: always, or a proof that there is none.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -43,12 +44,14 @@ struct DecodeOptions {
   bool objective_first = false;           // clingo's lexicographic order first, Σ log p breaks ties
   std::vector<double> objective_weights;  // λ per level, highest priority first; missing: 1
   bool minimal_conflict = true;           // name the conflicting constraints when unsatisfiable
-  // The most probable reading of the evidence (map, one model) that leaves exactly one completion: among
-  // those at most `unique_margin` less probable (in log p) than the most probable that can be completed, and
-  // after testing at most `unique_readings`. If there is none, the answer is that of ordinary decoding.
+  // The most probable reading of the evidence (map) that leaves exactly one completion: among those at most
+  // `unique_margin` less probable (in log p) than the most probable that can be completed, and after testing
+  // at most `unique_readings`. With `models` the K most probable such readings, as far as there are so many.
+  // If there is none, the answer is that of ordinary decoding.
   bool unique = false;
   double unique_margin = 30;
   int unique_readings = 2000;
+  const std::atomic<bool>* stop = nullptr;  // once true, decoding ends as if its time were over
 };
 
 struct Model {
@@ -64,7 +67,7 @@ struct Conflict {
   std::vector<Pin> pins;
 };
 
-// The outcome of DecodeOptions::unique. A reading gives every evidence position a symbol.
+// The outcome of DecodeOptions::unique, of the first model. A reading gives every evidence position a symbol.
 struct UniqueReading {
   bool found = false;     // whether the answer is the only completion of its reading
   int rank = 0;           // found: its place among the readings that can be completed, most probable first

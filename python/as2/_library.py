@@ -30,6 +30,7 @@ def _load() -> None:
 
 _load()
 ops = torch.ops.as2
+classes = torch.classes.as2
 
 
 def _translated(error: RuntimeError) -> BaseException:
@@ -67,8 +68,8 @@ def operate(function: Callable[..., Any], beliefs: torch.Tensor, *arguments: Any
     return call(function, beliefs, *arguments)
 
 
-def interruptible(function: Callable[..., Any], *arguments: Any) -> Any:
-    """The same for what may take long: Ctrl-C returns to the caller at once.
+def interruptible(function: Callable[..., Any], *arguments: Any, interrupted: Callable[[], Any] = lambda: None) -> Any:
+    """The same for what may take long: Ctrl-C returns to the caller at once, and `interrupted` ends the work.
 
     Python handles signals in its main thread only, and only between two of its own instructions; so the call
     runs in another thread, and the main one waits where a signal can reach it.
@@ -85,7 +86,11 @@ def interruptible(function: Callable[..., Any], *arguments: Any) -> Any:
 
     worker = threading.Thread(target=work, name="as2", daemon=True)
     worker.start()
-    worker.join()
+    try:
+        worker.join()
+    except BaseException:
+        interrupted()
+        raise
     result, error = outcome[0]
     if error is not None:
         raise error.with_traceback(None)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Mapping, Optional, 
 import torch
 
 from ._beliefs import Beliefs, read_assignments, read_beliefs, read_positions, require_position, require_symbol
-from ._library import call, interruptible, operate, ops
+from ._library import call, classes, interruptible, operate, ops
 from ._results import (Approximation, Assignment, Decoded, DecodedBatch, Family, Group, Message, Position, Verdict, Violation,
                        _decoded)
 from .errors import InputError, input_error
@@ -217,7 +217,9 @@ class Program:
                    "unique_readings": unique_readings, "evidence": read, "pins": held, "explain": explain,
                    "objective_weights": self._weights(objective_weights), "objective_first": objective_first,
                    "node_budget": node_budget, "time_budget": time_budget, "threads": threads}
-        symbols, log_p, rest = interruptible(ops.decode, self._native, beliefs.p.detach(), json.dumps(options))
+        stop = classes.Stop()
+        symbols, log_p, rest = interruptible(ops.decode, self._native, beliefs.p.detach(), json.dumps(options), stop,
+                                             interrupted=stop.ask)
         log_p += missing.unsqueeze(-1)
         rows = json.loads(rest)
         if beliefs.single:
@@ -246,9 +248,8 @@ class Program:
                 raise input_error(f"{option} has no effect with method='greedy'")
         if evidence is not None and method == "map" and not unique:
             raise input_error("evidence has an effect only with method='greedy' or unique=True")
-        if unique and (models != 1 or first or weights):
-            raise input_error("unique=True gives one answer: models and objectives have no effect with it",
-                              "decode twice")
+        if unique and (first or weights):
+            raise input_error("objectives have no effect with unique=True", "decode twice")
 
     def _weights(self, given: Optional[Mapping[int, float]]) -> List[float]:
         weights = dict.fromkeys(self.objectives, 1.0)

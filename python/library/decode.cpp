@@ -2,6 +2,7 @@
 #include <torch/custom_class.h>
 #include <torch/library.h>
 
+#include <atomic>
 #include <limits>
 
 #include "as2/verifier.h"
@@ -12,6 +13,11 @@ namespace as2::python {
 namespace {
 
 using torch::Tensor;
+
+// Set by one thread, it ends what another has begun.
+struct Stop : torch::CustomClassHolder {
+  const std::shared_ptr<std::atomic<bool>> asked = std::make_shared<std::atomic<bool>>(false);
+};
 
 decode::DecodeOptions decode_options(const Json& given) {
   decode::DecodeOptions options;
@@ -82,14 +88,16 @@ Json outcome(const ConstraintProgram& program, const decode::Query& query, const
 // Symbols [batch, models, positions] int64, −1 where there is no model; log p [batch, models] float64, −∞
 // there; and what else there is to say, one JSON object per row.
 std::tuple<Tensor, Tensor, std::string> decode_beliefs(const ProgramPtr& self, const Tensor& beliefs,
-                                                       const std::string& options_text) {
+                                                       const std::string& options_text,
+                                                       const c10::intrusive_ptr<Stop>& stop) {
   return reported([&] {
     const ConstraintProgram& program = self->parts->program();
     const auto positions = static_cast<std::int64_t>(program.positions.size());
     check_shape(beliefs, positions, program.max_symbols());
     check_values(beliefs, program, false);
     const Json given = Json::parse(options_text);
-    const decode::DecodeOptions options = decode_options(given);
+    decode::DecodeOptions options = decode_options(given);
+    options.stop = stop->asked.get();
     const std::vector<decode::Query> queries = queries_of(beliefs, given);
     const std::vector<decode::Decoded> decoded =
         self->parts->decoder().decode_batch(queries, options, given.at("threads"));
@@ -174,6 +182,9 @@ std::string verify_assignments(const ProgramPtr& self, const std::vector<std::st
 }  // namespace
 
 void register_decode(torch::Library& m) {
+  m.class_<Stop>("Stop").def(torch::init<>()).def("ask", [](const c10::intrusive_ptr<Stop>& self) {
+    *self->asked = true;
+  });
   m.def("decode", decode_beliefs);
   m.def("shown_atoms", shown_atoms);
   m.def("violated_groups", violated);

@@ -199,7 +199,6 @@ void refuse_idle_settings(const Arguments& arguments) {
   }
   if (arguments.evidence.empty()) throw UsageError("--unique needs --evidence: the positions that were read");
   if (greedy) throw UsageError("--unique goes with --method map");
-  if (arguments.models > 1) throw UsageError("--unique gives one answer, not --models");
   if (arguments.objective_first || !arguments.objective_weights.empty()) {
     throw UsageError("--objective-first and --objective-weight have no effect with --unique");
   }

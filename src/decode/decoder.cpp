@@ -81,7 +81,7 @@ void Decoder::Impl::check(const Query& query, const DecodeOptions& options) cons
   }
   if (!options.unique) return;
   AS2_REQUIRE(!query.evidence.empty(), "a unique reading needs evidence");
-  AS2_REQUIRE(options.method == Method::kMap && options.models == 1, "unique asks for one model of map");
+  AS2_REQUIRE(options.method == Method::kMap, "unique is an option of map");
   AS2_REQUIRE(!options.objective_first && options.objective_weights.empty(),
               "objectives do not decide which reading is unique");
   AS2_REQUIRE(options.unique_margin >= 0 && options.unique_readings >= 1,
@@ -103,6 +103,8 @@ Decoded Decoder::Impl::decode(Search& search, const Query& query, const DecodeOp
   Limits limits;
   limits.nodes = options.node_budget;
   limits.patience = options.learn_after;
+  limits.stop = options.stop;
+  limits.timed = options.stop != nullptr;
   if (options.time_budget_seconds > 0) {
     using Clock = std::chrono::steady_clock;
     const std::chrono::duration<double> budget(options.time_budget_seconds);
@@ -118,7 +120,8 @@ Decoded Decoder::Impl::decode(Search& search, const Query& query, const DecodeOp
     Decoded decoded;
     if (reading.found) {
       decoded.status = result.complete ? Status::kOptimal : Status::kSatisfied;
-      decoded.models.push_back(model_of(query, std::move(result.found.front().assignment)));
+      for (Found& found : result.found)
+        decoded.models.push_back(model_of(query, std::move(found.assignment)));
     } else {
       DecodeOptions ordinary = options;
       ordinary.unique = false;

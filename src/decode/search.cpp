@@ -287,8 +287,7 @@ bool Search::learn(const std::vector<std::vector<std::int64_t>>& given, const st
     if (filter_ && filter_->exhausted) return true;
     const bool any = filter_ || !found.empty() || !proven_.empty() || learning_->has_found();
     if (limits_.nodes > 0 && nodes_before + decisions > node_limit(any)) return true;
-    return limits_.timed && ++steps % kCheckEvery == 0 &&
-           std::chrono::steady_clock::now() >= limits_.deadline;
+    return limits_.timed && ++steps % kCheckEvery == 0 && limits_.now() >= limits_.deadline;
   };
   const LearningSearch::Progress progress = learning_->go_on(instalment_, stop);
   result_.nodes = nodes_before + learning_->decisions() - decisions_before;
@@ -382,7 +381,7 @@ bool Search::out_of_budget() {
     return true;
   }
   if (limits_.timed && result_.nodes % kCheckEvery == 0) {
-    const auto now = std::chrono::steady_clock::now();
+    const auto now = limits_.now();
     if (now >= limits_.deadline) {
       result_.complete = false;
       return true;

@@ -15,11 +15,18 @@
 namespace as2::decode {
 
 struct Limits {
+  // The time now, where time or `stop` ends a search: the latest there is once `stop` is true.
+  std::chrono::steady_clock::time_point now() const {
+    return stop && *stop ? std::chrono::steady_clock::time_point::max() : std::chrono::steady_clock::now();
+  }
+
   std::int64_t nodes = 0;      // 0: none
   std::int64_t patience = -1;  // nodes after which the search learns; -1: as the problem is
-  bool timed = false;
-  std::chrono::steady_clock::time_point halfway;  // capped rounds without an answer end here
-  std::chrono::steady_clock::time_point deadline;
+  bool timed = false;          // there is a deadline or a `stop`
+  // Capped rounds without an answer end here.
+  std::chrono::steady_clock::time_point halfway = std::chrono::steady_clock::time_point::max();
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+  const std::atomic<bool>* stop = nullptr;
 };
 
 // A workspace for one thread; everything it needs is allocated before the first node.

@@ -1,7 +1,7 @@
 // A reading gives every evidence position a symbol; its probability is that of the evidence alone. Readings
 // that can be completed are visited in order of probability (up to the width of a cap), and each is tested:
 // with the evidence pinned, is there a second completion? If so, the reading and all answers that share it
-// are given up at once. The first reading that survives is the most probable one with a single completion,
+// are given up at once. The first readings that survive are the most probable ones with a single completion,
 // because the search under the cap is exhaustive: everything more probable has been tested and given up.
 //
 // Rejected: asking whether the answer of plain decoding is unique and, if not, changing one clue at a time.
@@ -69,13 +69,14 @@ SearchResult find_unique(Search& search, Search& tester, const Query& query, int
     return unique;
   };
   filter.patience = kMorePatience;
-  SearchResult result = search.run(search.losses, query.pins, 1, limits, &filter);
+  SearchResult result = search.run(search.losses, query.pins, options.models, limits, &filter);
   result.complete = result.complete && !filter.exhausted && !undecided;
 
   // The margin is known only once the most probable reading is, so the first round may reach past it.
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   for (const auto& [symbols, test] : tested) least = std::min(least, test.loss);
-  if (!result.found.empty() && result.found.front().loss[0] - least > filter.margin) result.found.clear();
+  while (!result.found.empty() && result.found.back().loss[0] - least > filter.margin)
+    result.found.pop_back();
   reading.found = !result.found.empty();
   reading.readings = static_cast<int>(tested.size());
   reading.complete = result.complete;

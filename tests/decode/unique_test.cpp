@@ -1,7 +1,9 @@
 // The most probable reading with exactly one completion, against counting completions of every reading.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
+#include <set>
 
 #include "as2/compile.h"
 #include "decode/random_constraints.h"
@@ -78,7 +80,24 @@ int expect_right(const compile::ConstraintProgram& program, const std::vector<co
   for (const auto& [other, reading] : readings) rank += reading.log_probability > best + kTie;
   EXPECT_EQ(decoded.unique->rank, rank);
   EXPECT_GE(decoded.unique->readings, rank);
-  EXPECT_TRUE(compile::violated_groups(program, decoded.models[0].assignment).empty());
+  std::vector<double> expected;
+  for (const auto& [other, reading] : readings) {
+    if (reading.completions == 1 && reading.log_probability >= most - options.unique_margin)
+      expected.push_back(reading.log_probability);
+  }
+  std::sort(expected.rbegin(), expected.rend());
+  expected.resize(std::min(expected.size(), static_cast<std::size_t>(options.models)));
+  EXPECT_EQ(decoded.models.size(), expected.size());
+  std::set<std::vector<int>> different;
+  for (std::size_t k = 0; k < std::min(expected.size(), decoded.models.size()); ++k) {
+    const compile::Assignment& answer = decoded.models[k].assignment;
+    symbols.clear();
+    for (const int i : query.evidence) symbols.push_back(answer[i]);
+    EXPECT_TRUE(different.insert(symbols).second) << "one reading twice";
+    EXPECT_EQ(readings.at(symbols).completions, 1);
+    EXPECT_NEAR(readings.at(symbols).log_probability, expected[k], kTie);
+    EXPECT_TRUE(compile::violated_groups(program, answer).empty());
+  }
   return rank;
 }
 
@@ -99,6 +118,7 @@ TEST(Unique, RandomProgramsAgainstEnumeration) {
     options.unique = true;
     options.unique_margin = below(random, 3) == 0 ? 1 + below(random, 10) : 1000;
     options.learn_after = seed % 2 ? 0 : -1;
+    options.models = 1 + static_cast<int>(seed % 3);
     if (below(random, 4) == 0) query.guide = random_beliefs(random, program);
     std::vector<compile::Assignment> answers;
     for (const Enumerated& answer : enumerate(program, query.beliefs, {}))

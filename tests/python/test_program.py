@@ -71,7 +71,9 @@ class Program(unittest.TestCase):
         clues = {"cell(1,1,_)": {"1": 1.0}, "cell(1,2,_)": {"2": 1.0}, "cell(2,3,_)": {"1": 0.6, "2": 0.4},
                  "cell(3,1,_)": {"2": 1.0}, "cell(4,3,_)": {"3": 1.0}}
         found = program.decode(clues, unique=True)
-        self.assertEqual(found.unique is not None, True)
+        self.assertIsNotNone(found.unique)
+        best = program.decode(clues, models=2, unique=True)  # the two most probable readings of that kind
+        self.assertEqual(best.models[0].assignment, found.assignment)
         as_told = program.decode(clues, unique=True, evidence=list(clues))
         self.assertEqual(found.assignment, as_told.assignment)
         if found.unique.found:
@@ -165,7 +167,7 @@ class Program(unittest.TestCase):
         self.refused("no position", program.decode, good, pins={"x": 1})
         self.refused("no effect", program.decode, good, method="greedy", models=2)
         self.refused("only with", program.decode, good, evidence=["colour(1,_)"])
-        self.refused("one answer", program.decode, good, unique=True, models=2)
+        self.refused("no effect with unique", program.decode, good, unique=True, objective_first=True)
         self.refused("no symbol for position", program.verify, {"colour(1,_)": "1"})
         self.refused("no symbol of index", program.verify, torch.tensor([0, 1, 5]))
         self.refused("no atom of the program matches", program.distribution, good, "nothing(_)")
@@ -233,7 +235,7 @@ class Program(unittest.TestCase):
     def test_ctrl_c_returns_at_once(self):
         # A search that takes minutes, in a process of its own; the signal goes to that process alone.
         script = textwrap.dedent("""
-            import random, as2
+            import random, time, as2
             random.seed(1)
             text = "{ x(1..500) }."
             for _ in range(2130):  # as hard as random constraints get
@@ -245,6 +247,9 @@ class Program(unittest.TestCase):
                 program.decode(program.uniform)
             except KeyboardInterrupt:
                 print("interrupted", flush=True)
+            began = time.process_time()  # of all threads: the search has ended, too
+            time.sleep(2)
+            print("idle" if time.process_time() - began < 1 else "busy", flush=True)
         """)
         environment = {**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(as2.__file__))}
         child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, env=environment)
@@ -253,6 +258,6 @@ class Program(unittest.TestCase):
         began = time.monotonic()
         child.send_signal(signal.SIGINT)
         out, _ = child.communicate(timeout=60)
-        self.assertEqual(out, "interrupted\n")
+        self.assertEqual(out, "interrupted\nidle\n")
         self.assertLess(time.monotonic() - began, 20)
         self.assertEqual(child.returncode, 0)
