@@ -5,6 +5,7 @@
 //   true} as2 decode program.lp --beliefs=beliefs.json --explain --json
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
