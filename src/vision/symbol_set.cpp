@@ -10,7 +10,7 @@
 namespace as2::vision {
 namespace {
 
-constexpr int kParts = 3, kDrawn = 64;  // height of a zero beside the operator, before it is scaled down
+constexpr int kSymbolParts = 3, kDrawn = 64;  // height of a zero beside the operator, before it is scaled down
 
 struct Operator {
   const char* name;
@@ -66,7 +66,7 @@ CellSet make_symbols(const std::vector<Family>& families, const datasets::Mnist&
   };
   const DigitParts digits(mnist);
   for (std::size_t label = 0; label < 10; ++label) {
-    std::array<std::size_t, kParts> next{};
+    std::array<std::size_t, kSymbolParts> next{};
     for (std::size_t n = 0; n < options.per_class; ++n) {
       const std::size_t part = part_of(n);
       const std::vector<std::uint32_t>& indices = digits.by_label[part][label];
@@ -77,7 +77,7 @@ CellSet make_symbols(const std::vector<Family>& families, const datasets::Mnist&
   }
   for (std::size_t k = 0; k < operators().size(); ++k) {
     const Operator& drawn = operators()[k];
-    std::array<std::vector<std::vector<formats::Image>>, kParts> glyphs;  // by part and family
+    std::array<std::vector<std::vector<formats::Image>>, kSymbolParts> glyphs;  // by part and family
     for (const Family& family : families) {
       std::vector<formats::Image> faces;
       for (const formats::Typeface& face : family.faces) {
