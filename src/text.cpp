@@ -1,6 +1,7 @@
 #include "text.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <numeric>
 
 namespace as2 {
@@ -73,6 +74,12 @@ std::string readable(std::string_view message) {
 
 std::string in_quotes(std::string_view text) {
   return "'" + shortened(text) + "'";
+}
+
+std::string in_digits(double number) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.12g", number);
+  return text;
 }
 
 std::vector<std::string> split_terms(std::string_view text, std::string_view separators) {

@@ -18,6 +18,9 @@ std::string readable(std::string_view message);
 // The text, shortened, between `'`: how messages quote what they were given.
 std::string in_quotes(std::string_view text);
 
+// The number in at most twelve digits, for people: 0.5 where the nearest double is 0.49999999999999994.
+std::string in_digits(double number);
+
 // Splits at any of the separators where it stands outside parentheses, braces and quotes, since positions and
 // atoms are terms. The pieces have no blanks around them and may be empty.
 std::vector<std::string> split_terms(std::string_view text, std::string_view separators);

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "child_process.h"
+#include "text.h"
 
 namespace as2::asp {
 namespace {
@@ -120,6 +121,18 @@ std::vector<Message> read_messages(const std::string& printed, const TaggedText&
   return messages;
 }
 
+// gringo reads each constant by itself, and names it in place of a file: `<n=3 x>:1:5-6: error: …`.
+void refuse_broken_constant(const GroundOptions& options, const std::string& printed) {
+  for (const auto& [name, value] : options.constants) {
+    const std::string place = "<" + name + "=" + value + ">:";
+    const std::size_t at = printed.find(place), error = printed.find("error: ", at);
+    if (at == std::string::npos || error == std::string::npos) continue;
+    throw InputError("the constant " + in_quotes(name + "=" + value) + " cannot be read: " +
+                         printed.substr(error + 7, printed.find('\n', error) - error - 7),
+                     {"expected a name and one term without variables, like n=3 or n=f(a,\"b c\")"});
+  }
+}
+
 [[noreturn]] void throw_errors(const std::vector<Message>& messages, const ChildResult& result) {
   const auto first = std::find_if(messages.begin(), messages.end(),
                                   [](const Message& message) { return message.severity == "error"; });
@@ -179,7 +192,10 @@ std::string run_gringo(const TaggedText& program, const GroundOptions& options,
   const auto messages = read_messages(result.err, program);
   const bool any_error = std::any_of(messages.begin(), messages.end(),
                                      [](const Message& message) { return message.severity == "error"; });
-  if (result.exit_code != 0 || any_error) throw_errors(messages, result);
+  if (result.exit_code != 0 || any_error) {
+    refuse_broken_constant(options, result.err);
+    throw_errors(messages, result);
+  }
   for (const auto& message : messages) {
     if (message.severity != "info" && message.severity != "warning") continue;
     // The twin rule that tagging adds repeats the messages of its statement.

@@ -50,7 +50,8 @@ struct BeliefsEntry {
 
 // All beliefs of a file: JSON, or a `.safetensors` file whose tensor `beliefs` is [batch, positions,
 // symbols], float32 or float64, padded to max_symbols(). With several documents a bad one becomes an entry
-// with `error` (answered by `{"error": …}` in its place); a bad single document throws.
+// with `error` (answered by `{"error": …}` in its place); a bad single document throws. An empty path is no
+// file: one entry that believes nothing, every position uniform, with a warning that says so.
 std::vector<BeliefsEntry> read_beliefs(const std::string& path, const compile::ConstraintProgram& program);
 
 // A name that is not UTF-8 is printed with U+FFFD in place of what is not; both forms are understood.

@@ -10,6 +10,7 @@
 #include "as2/compile.h"
 #include "cli/check_document.h"
 #include "cli/program_options.h"
+#include "cli/validators.h"
 #include "cli/verbs.h"
 #include "compile/dump.h"
 #include "files.h"
@@ -184,7 +185,7 @@ Action declare_check(CLI::App& command) {
       ->allow_extra_args(false)
       ->needs(shortcuts);
   command.add_option("--seconds", options->seconds, "--shortcuts: for the circuit, and for the search")
-      ->check(CLI::PositiveNumber)
+      ->check(number_between(0.001, 1e9))
       ->capture_default_str()
       ->needs(shortcuts);
   return [options] {

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/validators.h"
 #include "cli/verbs.h"
 
 namespace as2::cli {
@@ -26,10 +27,10 @@ void CircuitOptions::declare(CLI::App& command) {
   command
       .add_option("--time-budget", time_budget,
                   "Seconds for compiling the circuit, or for searching the best answers; 0: no limit")
-      ->check(CLI::NonNegativeNumber)
+      ->check(number_between(0, 1e9))
       ->capture_default_str();
   command.add_option("--memory-budget", memory_budget, "MiB for compiling the circuit; 0: no limit")
-      ->check(CLI::NonNegativeNumber)
+      ->check(number_between(0, 1e9))
       ->capture_default_str();
 }
 

@@ -125,8 +125,8 @@ void print_answer(const Json& json, std::ostream& out) {
   if (json.contains("dead_end_position")) {
     out << ": nothing is left for " << json["dead_end_position"].get<std::string>();
   }
-  if (!json["assignment"].is_null()) out << ", log p = " << json["log_probability"];
-  if (json.contains("gap")) out << ", at most " << json["gap"] << " from the best";
+  if (!json["assignment"].is_null()) out << ", log p = " << in_digits(json["log_probability"]);
+  if (json.contains("gap")) out << ", at most " << in_digits(json["gap"]) << " from the best";
   if (json.contains("cost") && !json["cost"].is_null()) out << ", cost " << json["cost"].dump();
   out << ", " << json["nodes"] << " nodes\n";
   if (!json["assignment"].is_null()) {
@@ -147,7 +147,7 @@ void print_answer(const Json& json, std::ostream& out) {
   }
   if (json.contains("models")) {
     for (std::size_t k = 0; k < json["models"].size(); ++k) {
-      out << "model " << k + 1 << ": log p = " << json["models"][k]["log_probability"];
+      out << "model " << k + 1 << ": log p = " << in_digits(json["models"][k]["log_probability"]);
       if (json["models"][k].contains("cost")) out << ", cost " << json["models"][k]["cost"].dump();
       if (k > 0) {
         for (const auto& [position, symbol] : json["models"][k]["assignment"].items()) {
@@ -161,8 +161,8 @@ void print_answer(const Json& json, std::ostream& out) {
   if (!json.contains("changed")) return;
   for (const auto& change : json["changed"]) {
     out << "changed: " << change["position"].get<std::string>() << " read "
-        << change["read"].get<std::string>() << " (p = " << change["p_read"] << "), decoded "
-        << change["decoded"].get<std::string>() << " (p = " << change["p_decoded"] << ")\n";
+        << change["read"].get<std::string>() << " (p = " << in_digits(change["p_read"]) << "), decoded "
+        << change["decoded"].get<std::string>() << " (p = " << in_digits(change["p_decoded"]) << ")\n";
   }
   const char* what = json["status"] == "unsatisfiable" ? "in conflict: " : "broken by the reading: ";
   for (const auto& conflict : json["conflicts"]) {
@@ -285,7 +285,7 @@ Action declare_decode(CLI::App& command) {
   command
       .add_option("--unique-margin", arguments->unique_margin,
                   "How much less probable than the best reading it may be, in log p")
-      ->check(CLI::NonNegativeNumber)
+      ->check(number_between(0, 1e9))
       ->capture_default_str()
       ->needs(unique);
   command

@@ -256,19 +256,19 @@ void print_answer(const Json& json, std::ostream& out) {
         << " with every symbol";
   }
   out << '\n';
-  if (!exact) out << "no probability below is off by more than " << json["bound"] << '\n';
+  if (!exact) out << "no probability below is off by more than " << in_digits(json["bound"]) << '\n';
   if (json.contains("queries")) {
     for (const auto& query : json["queries"]) {
-      out << "P(" << query["query"].get<std::string>() << ") = " << query["p"] << '\n';
+      out << "P(" << query["query"].get<std::string>() << ") = " << in_digits(query["p"]) << '\n';
     }
   }
   if (json.contains("distribution")) {
-    for (const auto& [atom, p] : json["distribution"].items()) out << atom << ' ' << p << '\n';
+    for (const auto& [atom, p] : json["distribution"].items()) out << atom << ' ' << in_digits(p) << '\n';
   }
   if (json.contains("marginals")) {
     for (const auto& [position, row] : json["marginals"].items()) {
       out << position;
-      for (const auto& [symbol, p] : row.items()) out << "  " << symbol << ' ' << p;
+      for (const auto& [symbol, p] : row.items()) out << "  " << symbol << ' ' << in_digits(p);
       out << '\n';
     }
   }
@@ -344,7 +344,6 @@ Action declare_prob(CLI::App& command) {
   auto arguments = std::make_shared<Arguments>();
   arguments->program = declare_program(command);
   declare_beliefs(command, arguments->beliefs);
-  command.get_option("--beliefs")->required(false);
   const auto many = [&](const char* name, std::vector<std::string>& values, const char* what,
                         const char* type) {
     command.add_option(name, values, what)->type_name(type)->expected(1)->take_all();

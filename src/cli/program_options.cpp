@@ -88,8 +88,7 @@ void declare_beliefs(CLI::App& command, std::string& file) {
   command
       .add_option("--beliefs", file,
                   "JSON {position: {symbol: p}}, one document or one per line; `-` is standard input; or a "
-                  ".safetensors file with `beliefs` [batch, positions, symbols]")
-      ->required()
+                  ".safetensors file with `beliefs` [batch, positions, symbols]; left out: none")
       ->type_name("FILE");
 }
 

@@ -11,10 +11,12 @@
 #include <filesystem>
 #include <iostream>
 #include <new>
+#include <sstream>
 
 #include "as2/error.h"
 #include "cli/version.h"
 #include "files.h"
+#include "text.h"
 
 namespace as2::cli {
 namespace {
@@ -97,7 +99,11 @@ int run_checked(int argc, char** argv, const std::vector<Verb>& verbs, void (*de
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kDone : kUsage;
+    std::ostringstream out, err;  // CLI11 quotes arguments whole
+    const int code = app.exit(error, out, err);
+    std::cout << out.str();
+    std::cerr << readable(err.str());
+    return code == 0 ? kDone : kUsage;
   }
   for (const auto& [command, action] : actions) {
     if (command->parsed()) return action();
@@ -153,7 +159,7 @@ int run(int argc, char** argv, const std::vector<Verb>& verbs, void (*declare_co
     std::cerr << error.what() << '\n';
     return kInputAtFault;
   } catch (const UsageError& error) {
-    std::cerr << "error: " << error.what() << '\n';
+    std::cerr << "error: " << readable(error.what()) << '\n';
     return kUsage;
   } catch (const EnvironmentError& error) {
     std::cerr << error.what() << '\n';
@@ -171,7 +177,7 @@ int run(int argc, char** argv, const std::vector<Verb>& verbs, void (*declare_co
       return kEnvironment;
     }
     std::cerr
-        << "internal error: " << error.what()
+        << "internal error: " << readable(error.what())
         << "\nnote: this is a fault of AS2, not of your input; please report it with the command line\n";
     return kInternal;
   }

@@ -145,8 +145,24 @@ Lit negation(const GroundProgram& ground, Atom atom, const std::unordered_map<st
   return picked == on.end() ? -static_cast<Lit>(atom) : -picked->second;
 }
 
+// `f :- not f, B.`: never derives f, and leaves no model where B holds. A constraint, written as a rule.
+bool negates_itself(const Rule& rule) {
+  if (rule.choice || rule.sum || rule.head.size() != 1) return false;
+  return std::any_of(rule.body.begin(), rule.body.end(), [&](const asp::WeightedLit& literal) {
+    return literal.lit == -static_cast<Lit>(rule.head.front());
+  });
+}
+
 void write_rule(Writer& writer, const GroundProgram& ground, Rule rule,
-                const std::unordered_map<std::string, Lit>& on, const std::vector<Lit>& statement_marks) {
+                const std::unordered_map<std::string, Lit>& on, const std::vector<Lit>& statement_marks,
+                const compile::Origins& origins) {
+  if (negates_itself(rule)) {
+    const int statement = origins.of_self_negation(rule.head.front());
+    if (statement >= 0) {
+      writer.rule(false, {statement_marks[static_cast<std::size_t>(statement)]}, rule, 0);
+      return;
+    }
+  }
   std::vector<Lit> head(rule.head.begin(), rule.head.end());
   if (!head.empty()) {
     for (auto& literal : rule.body) {
@@ -215,7 +231,8 @@ std::string diagnosis_program(const GroundProgram& ground, const std::vector<con
     statement_marks.push_back(writer.fresh());
     writer.show(kStatementMark, static_cast<int>(k), statement_marks.back());
   }
-  for (const Rule& rule : ground.rules) write_rule(writer, ground, rule, on, statement_marks);
+  const compile::Origins origins(ground);
+  for (const Rule& rule : ground.rules) write_rule(writer, ground, rule, on, statement_marks, origins);
 
   const auto by_name = atoms_by_name(ground);
   const std::unordered_set<std::string> facts(ground.facts.begin(), ground.facts.end());

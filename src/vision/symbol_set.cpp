@@ -10,7 +10,8 @@
 namespace as2::vision {
 namespace {
 
-constexpr int kSymbolParts = 3, kDrawn = 64;  // height of a zero beside the operator, before it is scaled down
+constexpr int kSymbolParts = 3,
+              kDrawn = 64;  // height of a zero beside the operator, before it is scaled down
 
 struct Operator {
   const char* name;

@@ -92,8 +92,10 @@ TEST_F(DecodeVerb, ManyDocumentsKeepTheirOrderAndABadOneItsPlace) {
 }
 
 TEST_F(DecodeVerb, RefusesWithTheRightExitCode) {
-  EXPECT_EQ(run("pair.lp").exit_code, 2);
+  EXPECT_EQ(run("").exit_code, 2);
   EXPECT_EQ(run("pair.lp --beliefs beliefs.json --method best").exit_code, 2);
+  EXPECT_EQ(
+      run("pair.lp --beliefs beliefs.json --unique --evidence 'cell(1,_)' --unique-margin nan").exit_code, 2);
   EXPECT_EQ(run("pair.lp --beliefs beliefs.json --pin nonsense").exit_code, 2);
   EXPECT_EQ(run("pair.lp --beliefs beliefs.json --time-budget nan").exit_code, 2);
   EXPECT_EQ(run("pair.lp --beliefs missing.json").exit_code, 1);
@@ -126,7 +128,7 @@ TEST_F(DecodeVerb, FindsTheReadingWithOneCompletion) {
   EXPECT_THAT(run("xy.lp --beliefs xy.json --unique --evidence 'x(_)'").out,
               HasSubstr("unique: the reading of rank 2 has exactly one completion (2 tested)"));
   EXPECT_EQ(run("xy.lp --beliefs xy.json --unique").exit_code, 2);
-  EXPECT_EQ(run("xy.lp --beliefs xy.json --unique --evidence 'x(_)' --models 2").exit_code, 2);
+  EXPECT_EQ(decode("xy.lp --beliefs xy.json --unique --evidence 'x(_)' --models 2")["models"].size(), 1U);
   EXPECT_EQ(run("xy.lp --beliefs xy.json --unique --evidence 'x(_)' --objective-first").exit_code, 2);
   EXPECT_EQ(run("xy.lp --beliefs xy.json --unique-margin 3").exit_code, 2);
   EXPECT_EQ(run("xy.lp --beliefs xy.json --evidence 'x(_)'").exit_code, 2);
@@ -268,6 +270,35 @@ TEST_F(DecodeVerb, GroundingLimitsAreOptions) {
   EXPECT_EQ(wide.exit_code, 1);
   EXPECT_THAT(wide.err, HasSubstr("together more than 1000"));
   EXPECT_EQ(run("wide.lp --beliefs none.json --grounding-size 10000").exit_code, 0);
+}
+
+TEST_F(DecodeVerb, WithoutBeliefsEveryPositionIsUniformAndThatIsSaid) {
+  const testing::Finished result = run("pair.lp --json");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NEAR(json::parse(result.out)["log_probability"].get<double>(), -2 * std::log(3), 1e-9);
+  EXPECT_THAT(result.err, HasSubstr("without --beliefs every position is uniform"));
+}
+
+TEST_F(DecodeVerb, AConstantThatCannotBeReadIsNamed) {
+  for (const std::string constant : {"'n=3 x'", "n=3+", "N=3", "n=X", "'n=\"x'"}) {
+    const auto result = run("pair.lp --beliefs beliefs.json -c " + constant);
+    EXPECT_EQ(result.exit_code, 1) << constant;
+    EXPECT_THAT(result.err, HasSubstr("error: the constant '")) << constant;
+    EXPECT_THAT(result.err, HasSubstr("like n=3")) << constant;
+  }
+}
+
+// Whatever is quoted, and by whomever: CLI11 quotes arguments whole.
+TEST_F(DecodeVerb, MessagesStayReadable) {
+  const std::string much(100000, 'x');
+  for (const std::string& arguments :
+       {"pair.lp --method " + much, "pair.lp --pin " + much, "pair.lp --models " + much, "pair.lp -c " + much,
+        "pair.lp --" + much, "pair.lp -c 'n=" + much + "('"}) {
+    const auto result = run(arguments);
+    EXPECT_NE(result.exit_code, 0) << arguments.substr(0, 30);
+    EXPECT_LT(result.err.size(), 5000U) << arguments.substr(0, 30);
+    EXPECT_GT(result.err.size(), 20U) << arguments.substr(0, 30);
+  }
 }
 
 TEST_F(DecodeVerb, AConstantGivenTwiceIsNamed) {

@@ -112,6 +112,8 @@ TEST_F(ProbVerb, RefusesWithTheRightExitCode) {
   EXPECT_EQ(run("pair.lp --approx top-k --count").exit_code, 2);
   EXPECT_EQ(run("pair.lp --approx top-k --sample 3").exit_code, 2);
   EXPECT_EQ(run("pair.lp --approx guess").exit_code, 2);
+  EXPECT_EQ(run("pair.lp --time-budget nan").exit_code, 2);
+  EXPECT_EQ(run("pair.lp --memory-budget -1").exit_code, 2);
   EXPECT_EQ(run("pair.lp --query 'cell(1'").exit_code, 1);
   EXPECT_EQ(run("pair.lp --query 'bigger,,'").exit_code, 1);
   EXPECT_EQ(run("pair.lp --query 'cell(1,_)=7'").exit_code, 1);
@@ -141,6 +143,19 @@ TEST_F(ProbVerb, SpeaksToPeopleToo) {
   write("half.json", R"j({"cell(1,_)": {"1": 0.9, "2": 0.1}})j");
   EXPECT_THAT(run("pair.lp --beliefs half.json").out, HasSubstr("; 1 position without beliefs weighs 1 "));
   EXPECT_EQ(prob("pair.lp --beliefs half.json")["without_beliefs"], 1);
+}
+
+// 1 − (1 − 1/3) is 0.33333333333333337 as a double; people read twelve digits, programs all of them.
+TEST_F(ProbVerb, NumbersForPeopleAreRounded) {
+  write("three.lp", "{ c(1..3) } = 1.\n");
+  const auto digits = [](const std::string& text) {
+    std::size_t most = 0, now = 0;
+    for (const char c : text) most = std::max(most, now = c >= '0' && c <= '9' ? now + 1 : 0);
+    return most;
+  };
+  const std::string questions = "three.lp --query 'c(1)' --distribution 'c(_)' --marginals";
+  EXPECT_EQ(digits(run(questions).out), 12U) << run(questions).out;
+  EXPECT_GT(digits(run(questions + " --json").out), 12U);
 }
 
 }  // namespace

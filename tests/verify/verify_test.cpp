@@ -303,6 +303,18 @@ TEST_F(Verify, NamesWhatIsNotFounded) {
   EXPECT_THAT(families(cycle), ElementsAre("acyclic"));
 }
 
+// A constraint may be written as a rule that negates its own head.
+TEST_F(Verify, NamesARuleThatNegatesItsHead) {
+  const std::string text = "{ a; b }.\nc :- a.\nf :- not f, a, b. % not both\nf :- b, not c.\n";
+  EXPECT_EQ(ask(text, {"a"}, {"b"}).valid, true);
+  EXPECT_EQ(ask(text, {"b"}, {"a"}).valid, true);
+  const Verdict both = ask(text, {"a", "b"}, {});
+  EXPECT_EQ(both.valid, false);
+  EXPECT_EQ(both.message, "");
+  EXPECT_THAT(families(both), ElementsAre("not both"));
+  EXPECT_THAT(lines(both), ElementsAre(3));
+}
+
 TEST_F(Verify, AnAssumedExternalIsOpen) {
   const std::string text = "#external a.\nb :- a.\n";
   EXPECT_EQ(ask(text, {"a"}, {}).valid, false);
