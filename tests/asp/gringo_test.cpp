@@ -98,7 +98,7 @@ TEST(Gringo, MemoryAndTimeOfAnEndlessGrounding) {
 TEST(Gringo, BadConstant) {
   GroundOptions options;
   options.constants = {{"n", "((("}};
-  EXPECT_THAT(error_with(options), StartsWith("error: gringo failed"));
+  EXPECT_THAT(error_with(options), StartsWith("error: the constant 'n=(((' cannot be read: syntax error"));
 }
 
 TEST(ChildProcess, FeedsAndCollectsMoreThanAPipeHolds) {
