@@ -13,6 +13,8 @@ from ._program import Path, Program
 from ._results import Solution, _changes, _conflicts
 from .errors import input_error
 
+_FAINTEST = 0.125  # ink, as `as2 predict` sees it
+
 
 def _weights(name: Path) -> str:
     text = os.fspath(name)
@@ -92,7 +94,8 @@ class Network(torch.nn.Module):
     def forward(self, pictures: torch.Tensor, given: Optional[torch.Tensor] = None) -> torch.Tensor:
         """Beliefs [batch, positions, symbols] of pictures [batch, pictured, 28, 28], ink 1 and paper 0.
 
-        given: bool [batch, pictured], which positions have a picture; by default those whose picture has any ink.
+        given: bool [batch, pictured], which positions have a picture; by default those whose picture has ink, an eighth of
+          full ink or more somewhere.
         """
         return self.see(pictures, given)[1]
 
@@ -101,7 +104,7 @@ class Network(torch.nn.Module):
         forward(): two tensors [batch, positions, symbols]. Decode the evidence; the beliefs are the network's own
         answer."""
         if given is None:
-            given = pictures.flatten(2).amax(-1) > 0 if pictures.dim() == 4 else torch.zeros(0, dtype=torch.bool)
+            given = pictures.flatten(2).amax(-1) > _FAINTEST if pictures.dim() == 4 else torch.zeros(0, dtype=torch.bool)
         return call(self._native.forward, pictures, given)
 
     def __reduce__(self) -> Any:

@@ -14,7 +14,9 @@
 #include "as2/resources.h"
 #include "cli/beliefs.h"
 #include "cli/circuit_options.h"
+#include "cli/decode_document.h"
 #include "cli/engines.h"
+#include "cli/questions.h"
 #include "cli/verbs.h"
 #include "infer/example_lines.h"
 #include "native/threads.h"
@@ -30,10 +32,13 @@ using infer::ExampleLine;
 using prob::Observation;
 
 constexpr std::size_t kExamplesAtOnce = 256;
+constexpr const char* kUnknown =
+    "the model was trained with a picture at every such position; if this one is unknown, say --partial, or "
+    "list in \"evidence\" what is given";
 
 struct Arguments {
   std::string model, instances;
-  std::vector<std::string> images, queries;
+  std::vector<std::string> images, queries, distributions;
   bool partial = false, json = false;
   CircuitOptions circuit;
   EngineOptions engine;
@@ -53,88 +58,8 @@ struct Example {
   ExampleLine line;
   std::vector<std::size_t> questions;
   infer::Scene scene;
+  std::vector<int> blank;  // positions whose pictures have no ink
   std::string error;
-};
-
-// What is asked, each question once, whatever the number of examples that ask it.
-class Questions {
- public:
-  explicit Questions(const ConstraintProgram& program) : program_(program) {}
-
-  // `total(7), not carry(1,1)`, or every atom that matches `total(_)`.
-  void ask(const std::string& text) {
-    const bool pattern = text.find('=') == std::string::npos && has_blank(text);
-    if (!pattern) {
-      always_.push_back(add(text));
-      for (const auto& observable : observations_[always_.back()]) {
-        if (!observable.known)
-          std::cerr << "warning: '" << observable.text
-                    << "' can never hold: the program has no such atom, or #show hides it\n";
-      }
-      return;
-    }
-    const auto atoms = prob::matching_atoms(program_, text);
-    if (atoms.empty()) {
-      throw InputError("--query " + text + ": no atom of the program matches",
-                       {"`_` stands for any argument: total(_); atoms hidden by #show are not found"});
-    }
-    for (const auto& [atom, observable] : atoms) always_.push_back(add(atom, {observable}));
-  }
-
-  // What a line observes must be something that the program knows.
-  std::size_t observe(const std::string& literal, const SourceLocation& place) {
-    try {
-      const std::size_t index = add(literal);
-      for (const auto& observable : observations_[index]) {
-        if (!observable.known)
-          throw InputError("the program has no atom '" + observable.text + "', or #show hides it");
-      }
-      return index;
-    } catch (const InputError& error) {
-      throw InputError(place, "\"observed\" has " + in_quotes(literal), {error.what()});
-    }
-  }
-
-  const std::vector<std::size_t>& always() const { return always_; }
-  const std::vector<Observation>& observations() const { return observations_; }
-  const std::string& text(std::size_t index) const { return texts_[index]; }
-
-  std::vector<int> nodes() const {
-    std::vector<int> nodes;
-    for (const Observation& observation : observations_) {
-      for (const auto& observable : observation) prob::collect_nodes(observable, nodes);
-    }
-    return nodes;
-  }
-
- private:
-  static bool has_blank(const std::string& text) {
-    const auto word = [&](std::size_t k) {
-      return k < text.size() && (std::isalnum(static_cast<unsigned char>(text[k])) || text[k] == '_');
-    };
-    for (std::size_t k = 0; k < text.size(); ++k) {
-      if (text[k] == '_' && !word(k + 1) && !(k > 0 && word(k - 1))) return true;
-    }
-    return false;
-  }
-  std::size_t add(const std::string& text) {
-    const auto known = index_.find(text);
-    return known != index_.end() ? known->second : add(text, prob::parse_observation(program_, text));
-  }
-  std::size_t add(const std::string& text, Observation observation) {
-    const auto [at, fresh] = index_.emplace(text, observations_.size());
-    if (fresh) {
-      observations_.push_back(std::move(observation));
-      texts_.push_back(text);
-    }
-    return at->second;
-  }
-
-  const ConstraintProgram& program_;
-  std::vector<Observation> observations_;
-  std::vector<std::string> texts_;
-  std::unordered_map<std::string, std::size_t> index_;
-  std::vector<std::size_t> always_;  // asked of every example
 };
 
 class Predicting {
@@ -151,6 +76,7 @@ class Predicting {
 
   int run() {
     for (const std::string& query : arguments_.queries) questions_.ask(query);
+    for (const std::string& pattern : arguments_.distributions) questions_.ask_distribution(pattern);
     read_examples();
     if (!questions_.observations().empty() && arguments_.circuit.exact())
       circuit_ = prob::compile_circuit(*program_, questions_.nodes(), arguments_.circuit.budget());
@@ -216,16 +142,17 @@ class Predicting {
       if (line.images.count(position) == 0 && line.labels.count(position) == 0)
         throw InputError(line.place, program_->positions[position].name + " has no picture");
     }
+    if (!needs_every_picture(line)) return;
+    for (const int position : map_.positions) {
+      if (line.images.count(position) == 0)
+        throw InputError(line.place, "no picture at " + program_->positions[position].name, {kUnknown});
+    }
+  }
+
+  bool needs_every_picture(const ExampleLine& line) const {
     const nlohmann::json data = card_.about.value("data", nlohmann::json::object());
     const std::string source = data.is_object() ? data.value("source", "") : "";
-    if (line.lists_evidence || (source != "tuples" && source != "images")) return;
-    for (const int position : map_.positions) {
-      if (line.images.count(position) > 0) continue;
-      throw InputError(line.place, "no picture at " + program_->positions[position].name,
-                       {"the model was trained with a picture at every such position; if this one is "
-                        "unknown, say --partial, "
-                        "or list in \"evidence\" what is given"});
-    }
+    return !line.lists_evidence && (source == "tuples" || source == "images");
   }
 
   void predict(Example* first, std::size_t count) {
@@ -264,32 +191,54 @@ class Predicting {
         failed_ = true;
         documents[n] = Json{{"error", first[n].error}};
       }
-      print(documents[n]);
+      print(first[n].line.place, documents[n]);
     }
   }
 
-  // Reads the example's pictures. What is given without one is known.
+  // Reads the example's pictures. What is given without one is known. A picture without ink is no evidence,
+  // unless the line itself says that it is.
   void look_up(Example& example) const {
-    for (const int position : example.line.evidence) {
-      const auto file = example.line.images.find(position);
-      if (file == example.line.images.end()) {
-        example.scene.push_back({position, {}, example.line.labels.at(position)});
+    const ExampleLine& line = example.line;
+    const bool all_count = line.lists_evidence && !arguments_.instances.empty();
+    for (const int position : line.evidence) {
+      const auto file = line.images.find(position);
+      if (file == line.images.end()) {
+        example.scene.push_back({position, {}, line.labels.at(position)});
         continue;
       }
-      try {
-        example.scene.push_back({position, infer::read_picture(file->second)});
-      } catch (const InputError& error) {
-        throw InputError(example.line.place,
-                         "the picture at " + program_->positions[position].name + " cannot be used",
-                         {error.what()});
+      std::vector<std::uint8_t> picture = read_picture(line, position, file->second);
+      if (all_count || infer::has_ink(picture)) {
+        example.scene.push_back({position, std::move(picture)});
+      } else if (needs_every_picture(line)) {
+        throw InputError(
+            line.place,
+            "the picture at " + program_->positions[position].name + " has no ink: " + file->second,
+            {kUnknown});
+      } else {
+        example.blank.push_back(position);
       }
+    }
+    if (example.scene.empty())
+      throw InputError(line.place, "no picture of the example has ink",
+                       {"a position that a line of --instances lists in \"evidence\" is read all the same"});
+  }
+
+  std::vector<std::uint8_t> read_picture(const ExampleLine& line, int position,
+                                         const std::string& file) const {
+    try {
+      return infer::read_picture(file);
+    } catch (const InputError& error) {
+      throw InputError(line.place, "the picture at " + program_->positions[position].name + " cannot be used",
+                       {error.what()});
     }
   }
 
   Json document(const Example& example, const infer::Answer& answer) const {
-    Json json{{"status", decode::name_of(answer.decoded.status)}};
+    Json json = decode_json(*program_, answer.beliefs, answer.decoded, {});
     json["beliefs"] = Json::object();
     for (const int position : answer.evidence) add_row(answer.beliefs, position, json["beliefs"]);
+    json["blank"] = Json::array();
+    for (const int position : example.blank) json["blank"].push_back(program_->positions[position].name);
     if (card_.network.kind != infer::ReasonerKind::kNone) {
       json["reasoned"] = Json::object();
       for (std::size_t i = 0; i < program_->positions.size(); ++i) {
@@ -297,10 +246,6 @@ class Predicting {
           add_row(answer.reasoned, static_cast<int>(i), json["reasoned"]);
       }
     }
-    const bool solved = !answer.decoded.models.empty();
-    json["assignment"] = solved ? assignment_json(*program_, answer.assignment()) : Json(nullptr);
-    json["atoms"] = solved ? Json(compile::shown_atoms(*program_, answer.assignment())) : Json(nullptr);
-    json["log_probability"] = solved ? Json(answer.decoded.models[0].log_probability) : Json(nullptr);
     json["changed"] = changes_json(*program_, answer.explanation.changed);
     add_probabilities(example, answer, json);
     return json;
@@ -363,7 +308,7 @@ class Predicting {
                      {"leave --query and \"observed\" out to see what was read"});
   }
 
-  void print(const Json& json) {
+  void print(const SourceLocation& place, const Json& json) const {
     if (arguments_.json) {
       std::cout << json.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
       return;
@@ -372,8 +317,10 @@ class Predicting {
       std::cout << json["error"].get<std::string>() << '\n';
       return;
     }
+    if (!arguments_.instances.empty()) std::cout << place.str() << ": ";
     std::cout << json["status"].get<std::string>();
     if (!json["assignment"].is_null()) std::cout << ", log p = " << json["log_probability"];
+    if (json.contains("gap")) std::cout << ", at most " << json["gap"] << " from the best";
     std::cout << '\n';
     for (const auto& [position, row] : json["beliefs"].items()) {
       const auto best = std::max_element(row.begin(), row.end());
@@ -382,6 +329,8 @@ class Predicting {
         std::cout << ", put right to " << json["assignment"][position].get<std::string>();
       std::cout << '\n';
     }
+    for (const auto& position : json["blank"])
+      std::cout << position.get<std::string>() << " has no ink: no evidence\n";
     if (!json["atoms"].is_null()) {
       std::string line = "answer:";
       for (const auto& atom : json["atoms"]) line += " " + atom.get<std::string>();
@@ -413,8 +362,9 @@ void check_usage(const Arguments& arguments) {
   if (arguments.partial && !arguments.instances.empty())
     throw UsageError("--partial goes with --image; a line of --instances lists its \"evidence\"");
   arguments.circuit.check_usage();
-  if (!arguments.circuit.exact() && arguments.queries.empty() && arguments.instances.empty())
-    throw UsageError("--approx needs --query");
+  if (!arguments.circuit.exact() && arguments.queries.empty() && arguments.distributions.empty() &&
+      arguments.instances.empty())
+    throw UsageError("--approx needs --query or --distribution");
 }
 
 }  // namespace
@@ -444,13 +394,7 @@ Action declare_predict_on(CLI::App& command, const std::vector<Engine>& engines)
           "Many examples, one JSON object per line: {\"images\": {\"digit(1,_)\": \"a.png\"}}; `-` is "
           "standard input")
       ->type_name("FILE");
-  command
-      .add_option("--query", arguments->queries,
-                  "The probability that all of these hold: atoms, `not` atoms, POSITION=SYMBOL, with commas "
-                  "between them; with `_` every atom that matches: 'total(_)'")
-      ->type_name("LITERALS")
-      ->expected(1)
-      ->take_all();
+  declare_questions(command, arguments->queries, arguments->distributions);
   command.add_flag("--partial", arguments->partial, "Positions without --image are unknown, not forgotten");
   arguments->circuit.declare(command);
   declare_engine(command, arguments->engine);

@@ -13,6 +13,7 @@
 #include "cli/beliefs.h"
 #include "cli/circuit_options.h"
 #include "cli/program_options.h"
+#include "cli/questions.h"
 #include "cli/validators.h"
 #include "cli/verbs.h"
 #include "text.h"
@@ -41,7 +42,7 @@ struct Arguments {
 };
 
 // The user's questions, read once for all documents.
-struct Questions {
+struct Asked {
   std::vector<Observation> queries;
   std::vector<std::pair<std::string, Observable>> atoms;  // the atoms of all --distribution patterns
 };
@@ -72,8 +73,8 @@ void refuse_hidden(const Arguments& arguments, const std::vector<std::string>& u
   }
 }
 
-Questions read_questions(const Arguments& arguments, const ConstraintProgram& program) {
-  Questions questions;
+Asked read_questions(const Arguments& arguments, const ConstraintProgram& program) {
+  Asked questions;
   std::vector<std::string> unknown;
   for (const std::string& text : arguments.queries) {
     questions.queries.push_back(prob::parse_observation(program, text));
@@ -86,11 +87,7 @@ Questions read_questions(const Arguments& arguments, const ConstraintProgram& pr
     std::cerr << "warning: " << in_quotes(atom) << " can never hold: the program has no such atom\n";
   }
   for (const std::string& pattern : arguments.distributions) {
-    const auto matching = prob::matching_atoms(program, pattern);
-    if (matching.empty()) {
-      throw InputError("no atom of the program matches " + in_quotes(pattern),
-                       {"`_` stands for any argument: total(_); atoms hidden by #show are not found"});
-    }
+    const auto matching = require_atoms(program, pattern);
     questions.atoms.insert(questions.atoms.end(), matching.begin(), matching.end());
   }
   return questions;
@@ -155,7 +152,7 @@ std::int64_t without_beliefs(const BeliefsEntry& entry) {
 }
 
 Json exact_answer(const Arguments& arguments, const ConstraintProgram& program, const Circuit& circuit,
-                  const Questions& questions, const BeliefsEntry& entry) {
+                  const Asked& questions, const BeliefsEntry& entry) {
   const Weights weights = prob::weights_of(circuit, program, entry.beliefs, entry.believed);
   const prob::Evaluated evaluated = prob::evaluate(circuit, {weights});
   const double log_p = evaluated.log_value[0];
@@ -195,8 +192,8 @@ Json exact_answer(const Arguments& arguments, const ConstraintProgram& program, 
   return json;
 }
 
-Json approximate_answer(const Arguments& arguments, const ConstraintProgram& program,
-                        const Questions& questions, const BeliefsEntry& entry) {
+Json approximate_answer(const Arguments& arguments, const ConstraintProgram& program, const Asked& questions,
+                        const BeliefsEntry& entry) {
   // Everything is computed as one list of queries: the user's own, then the distributions' atoms, then every
   // symbol.
   std::vector<Observation> queries = questions.queries;
@@ -299,7 +296,7 @@ std::vector<BeliefsEntry> read_entries(const Arguments& arguments, const Constra
 int give_probabilities(const Arguments& arguments) {
   check_usage(arguments);
   const ConstraintProgram program = arguments.program->compile(arguments.beliefs).program;
-  const Questions questions = read_questions(arguments, program);
+  const Asked questions = read_questions(arguments, program);
   std::vector<BeliefsEntry> entries = read_entries(arguments, program);
   for (const BeliefsEntry& entry : entries) {
     for (const std::string& warning : entry.warnings) std::cerr << warning << '\n';
@@ -344,16 +341,7 @@ Action declare_prob(CLI::App& command) {
   auto arguments = std::make_shared<Arguments>();
   arguments->program = declare_program(command);
   declare_beliefs(command, arguments->beliefs);
-  const auto many = [&](const char* name, std::vector<std::string>& values, const char* what,
-                        const char* type) {
-    command.add_option(name, values, what)->type_name(type)->expected(1)->take_all();
-  };
-  many(
-      "--query", arguments->queries,
-      "The probability that all of these hold: atoms, `not` atoms, POSITION=SYMBOL, with commas between them",
-      "LITERALS");
-  many("--distribution", arguments->distributions,
-       "The probability of every atom that matches; `_` is any argument: 'total(_)'", "PATTERN");
+  declare_questions(command, arguments->queries, arguments->distributions);
   command.add_flag("--marginals", arguments->marginals, "The probability of every symbol of every position");
   command.add_flag("--count", arguments->count, "The number of answer sets");
   command.add_option("--sample", arguments->sample, "Draws this many answer sets by their probability")

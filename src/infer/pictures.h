@@ -29,4 +29,8 @@ PictureMap map_pictures(const compile::ConstraintProgram& program, const std::ve
 // file cannot be read.
 std::vector<std::uint8_t> read_picture(const std::string& path);
 
+// Whether perception has anything to look at. A picture without ink is no evidence, unless it is said to be:
+// the noise of blank paper stays below the limit, the faintest stroke lies above it.
+bool has_ink(const std::vector<std::uint8_t>& picture);
+
 }  // namespace as2::infer

@@ -173,6 +173,11 @@ Observation parse_observation(const ConstraintProgram& program, const std::strin
     } else if (const auto whole = atoms.find(piece); whole != atoms.end()) {
       observable = whole->second;
     } else {
+      if (with_any(piece) != piece) {
+        throw InputError(in_quotes(piece) + " is not one atom: `_` stands for any argument",
+                         {"name one of them; of all of them a distribution can be asked: --distribution, "
+                          "distribution() in Python"});
+      }
       const std::string name = atom_symbol(piece).str();
       if (const auto atom = atoms.find(name); atom != atoms.end()) {
         observable = atom->second;

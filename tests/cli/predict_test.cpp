@@ -62,6 +62,18 @@ class PredictVerb : public ::testing::Test {
     return name;
   }
 
+  // Every other cell of a solved Sudoku has its picture.
+  static std::string name(int row, int column) {
+    return "cell(" + std::to_string(row + 1) + "," + std::to_string(column + 1) + ",_)";
+  }
+  static int solution(int row, int column) { return (3 * (row % 3) + row / 3 + column) % 9 + 1; }
+  std::string every_other_cell() {
+    std::string images;
+    for (int cell = 0; cell < 81; cell += 2)
+      images += " --image '" + name(cell / 9, cell % 9) + "=" + digit(solution(cell / 9, cell % 9), 1) + "'";
+    return images;
+  }
+
   test::TemporaryFolder folder_;
 };
 
@@ -86,7 +98,7 @@ TEST_F(PredictVerb, ADigitOfAnySizeAndShade) {
 TEST_F(PredictVerb, TheDistributionOfASumIsThatOfItsBeliefs) {
   const Json found =
       answer("--model addition --image 'digit(1,_)=" + digit(3) + "' --image 'digit(2,_)=" + digit(5, 1) +
-             "' --query 'total(_)' --query 'digit(1,3), not total(8)'");
+             "' --distribution 'total(_)' --query 'digit(1,3), not total(8)'");
   ASSERT_EQ(found["observed"].size(), 20u);
   const Json &first = found["beliefs"]["digit(1,_)"], &second = found["beliefs"]["digit(2,_)"];
   EXPECT_FALSE(found["beliefs"].contains("total(_)")) << "nobody has beliefs about it";
@@ -183,13 +195,7 @@ TEST_F(PredictVerb, ManyExamplesAsOneByOneOnAnyNumberOfThreads) {
 }
 
 TEST_F(PredictVerb, ASudokuByItsCells) {
-  const auto name = [](int row, int column) {
-    return "cell(" + std::to_string(row + 1) + "," + std::to_string(column + 1) + ",_)";
-  };
-  const auto solution = [](int row, int column) { return (3 * (row % 3) + row / 3 + column) % 9 + 1; };
-  std::string images;
-  for (int cell = 0; cell < 81; cell += 2)
-    images += " --image '" + name(cell / 9, cell % 9) + "=" + digit(solution(cell / 9, cell % 9), 1) + "'";
+  const std::string images = every_other_cell();
   const Json board = answer("--model sudoku" + images);
   EXPECT_EQ(board["beliefs"].size(), 41u);
   EXPECT_EQ(board["reasoned"].size(), 40u) << "what the reasoner makes of the rest";
@@ -203,6 +209,47 @@ TEST_F(PredictVerb, ASudokuByItsCells) {
   const Finished large = run("--model sudoku" + images + " --query 'cell(1,1,1)' --time-budget 0.5");
   EXPECT_EQ(large.exit_code, 1);
   EXPECT_THAT(large.err, HasSubstr("--approx top-k"));
+}
+
+// Blank paper, and what a scanner makes of it. A picture without ink is no picture.
+TEST_F(PredictVerb, APictureWithoutInkIsNoEvidence) {
+  formats::write_png(path("white.png"), formats::Image(40, 40, 255));
+  formats::Image grey(28, 28, 0);
+  for (std::size_t k = 0; k < grey.pixels.size(); ++k) grey.pixels[k] = static_cast<std::uint8_t>(k % 30);
+  formats::write_png(path("grey.png"), grey);
+  const std::string one = digit(1), clues = every_other_cell();
+  const Json without = answer("--model sudoku" + clues);
+  EXPECT_EQ(without["blank"], Json::array());
+  for (const std::string blank : {"white.png", "grey.png"}) {
+    const std::string cell = " --image 'cell(1,2,_)=" + blank + "'";
+    const Json board = answer("--model sudoku" + clues + cell);
+    EXPECT_EQ(board["blank"], Json::array({"cell(1,2,_)"}));
+    EXPECT_EQ(board["beliefs"], without["beliefs"]);
+    EXPECT_EQ(board["assignment"], without["assignment"]);
+    EXPECT_THAT(run("--model sudoku" + clues + cell).out, HasSubstr("cell(1,2,_) has no ink: no evidence"));
+    const std::string pair =
+        "--model addition --image 'digit(1,_)=" + one + "' --image 'digit(2,_)=" + blank + "'";
+    const Finished refused = run(pair);
+    EXPECT_EQ(refused.exit_code, 1);
+    EXPECT_THAT(refused.err, ::testing::AllOf(HasSubstr("digit(2,_) has no ink"), HasSubstr("--partial")));
+    EXPECT_EQ(answer(pair + " --partial")["blank"], Json::array({"digit(2,_)"}));
+    const Finished nothing = run("--model sudoku" + cell);
+    EXPECT_EQ(nothing.exit_code, 1);
+    EXPECT_THAT(nothing.err, HasSubstr("no picture of the example has ink"));
+    // What a line calls evidence is looked at, as it is with `given` in Python.
+    write_file(path("one.jsonl"),
+               Json{{"images", {{"digit(_)", blank}}}, {"evidence", {"digit(_)"}}}.dump() + "\n");
+    EXPECT_EQ(answer("--model digits --instances one.jsonl")["beliefs"].size(), 1u);
+  }
+}
+
+TEST_F(PredictVerb, TextNamesTheLine) {
+  const Json line = {{"images", {{"digit(_)", digit(7)}}}};
+  write_file(path("two.jsonl"), line.dump() + "\n\n" + line.dump() + "\n");
+  const Finished finished = run("--model digits --instances two.jsonl");
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(finished.out,
+              ::testing::AllOf(HasSubstr("two.jsonl:1: optimal"), HasSubstr("two.jsonl:3: optimal")));
 }
 
 TEST_F(PredictVerb, BothEnginesAgree) {
@@ -236,8 +283,9 @@ TEST_F(PredictVerb, MistakesInUse) {
   refused("--model digits --image 'digit(_)=" + three + "' --image 'digit(_)=" + three + "'", 1,
           "two pictures");
   refused("--model digits --image 'digit(_)=" + three + "' --query 'digit('", 1, "digit(");
-  refused("--model digits --image 'digit(_)=" + three + "' --query 'dig(_)'", 1,
+  refused("--model digits --image 'digit(_)=" + three + "' --distribution 'dig(_)'", 1,
           "no atom of the program matches");
+  refused("--model digits --image 'digit(_)=" + three + "' --query 'digit(_)'", 1, "--distribution");
   refused("--model digits --image 'digit(_)=" + three + "' --approx-size 3", 2,
           "--approx-size needs --approx");
   refused("--model nothing --image 'digit(_)=" + three + "'", 1, "no model ships");

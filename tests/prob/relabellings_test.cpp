@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <set>
 
 #include "as2/compile.h"
 #include "files.h"
@@ -44,22 +45,24 @@ struct Pairs {
   }
 };
 
-// Permutations under which what is observed of every pair stays as it is.
-int permutations(int classes, const std::function<std::string(int, int)>& observed) {
+// Ways to give each shown class a name of its own, one of `classes`, under which what is observed of every
+// pair stays as it is.
+int namings(int classes, const std::vector<int>& shown,
+            const std::function<std::string(int, int)>& observed) {
   std::vector<int> sigma(static_cast<std::size_t>(classes));
   std::iota(sigma.begin(), sigma.end(), 0);
-  int count = 0;
+  std::set<std::vector<int>> found;
   do {
     bool same = true;
-    for (int a = 0; a < classes; ++a) {
-      for (int b = 0; b < classes; ++b) {
-        same = same && observed(a, b) ==
-                           observed(sigma[static_cast<std::size_t>(a)], sigma[static_cast<std::size_t>(b)]);
-      }
+    std::vector<int> names;
+    for (const int a : shown) {
+      names.push_back(sigma[static_cast<std::size_t>(a)]);
+      for (const int b : shown)
+        same = same && observed(a, b) == observed(names.back(), sigma[static_cast<std::size_t>(b)]);
     }
-    count += same ? 1 : 0;
+    if (same) found.insert(names);
   } while (std::next_permutation(sigma.begin(), sigma.end()));
-  return count;
+  return static_cast<int>(found.size());
 }
 
 constexpr const char* kSum = "total(S) :- d(1,A), d(2,B), S = A+B.\n";
@@ -92,7 +95,7 @@ TEST(Relabellings, AsManyAsTryingThemAllFinds) {
       const Pairs pairs(classes, c.rules, c.observed);
       const Relabellings found = find_relabellings(pairs.question);
       EXPECT_TRUE(found.complete);
-      EXPECT_EQ(found.count, permutations(classes, c.observed)) << c.rules << classes;
+      EXPECT_EQ(found.count, namings(classes, pairs.question.symbol_of[0], c.observed)) << c.rules << classes;
       if (c.expected > 0) {
         EXPECT_EQ(found.count, c.expected) << c.rules << classes;
       }
@@ -124,16 +127,29 @@ TEST(Relabellings, ValuesThatAreGivenHelp) {
   EXPECT_EQ(find_relabellings(half.question).count, 4);
 }
 
-// Pictures of 0 to 3 in a task that could tell ten classes: what no example shows cannot be mistaken.
+// Pictures of a few numbers in a task that could tell more classes: what no example shows has no name to be
+// mistaken for, but its own may be given to what is shown.
 TEST(Relabellings, ClassesThatAreNeverShownAreLeftOut) {
-  Pairs few(10, kSum, sum);
-  auto& examples = few.question.examples;
-  const auto beyond = [](const ObservedExample& example) {
-    return example.shown[0].second > 3 || example.shown[1].second > 3;
+  struct Case {
+    const char* rules;
+    std::string (*observed)(int, int);
   };
-  examples.erase(std::remove_if(examples.begin(), examples.end(), beyond), examples.end());
-  ASSERT_EQ(examples.size(), 16u);
-  EXPECT_EQ(find_relabellings(few.question).count, 1);
+  const std::vector<std::vector<int>> some = {{0, 1}, {0, 2, 3}, {1, 2, 3, 4}, {5}};
+  for (const std::vector<int>& shown : some) {
+    for (const Case& c : {Case{kSum, sum}, Case{kOdd, odd}, Case{kGreater, greater}, Case{kFar, far}}) {
+      Pairs few(6, c.rules, c.observed);
+      auto& examples = few.question.examples;
+      const auto hidden = [&](const ObservedExample& example) {
+        return std::any_of(example.shown.begin(), example.shown.end(), [&](const auto& picture) {
+          return std::count(shown.begin(), shown.end(), picture.second) == 0;
+        });
+      };
+      examples.erase(std::remove_if(examples.begin(), examples.end(), hidden), examples.end());
+      ASSERT_EQ(examples.size(), shown.size() * shown.size());
+      EXPECT_EQ(find_relabellings(few.question).count, namings(6, shown, c.observed))
+          << c.rules << shown.size();
+    }
+  }
 }
 
 TEST(Relabellings, TimeThatRunsOutIsSaid) {

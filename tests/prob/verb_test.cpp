@@ -63,6 +63,17 @@ TEST_F(ProbVerb, AQueryThatCannotHoldHasProbabilityZeroAndIsSaid) {
   EXPECT_EQ(prob("pair.lp --beliefs beliefs.json --query 'not total(99)'")["queries"][0]["p"], 1.0);
 }
 
+TEST_F(ProbVerb, AFamilyOfAtomsIsNoQuery) {
+  for (const char* query : {"total(_)", "bigger, not total(_)"}) {
+    const testing::Finished result = run(std::string("pair.lp --json --query '") + query + "'");
+    EXPECT_EQ(result.exit_code, 1);
+    EXPECT_THAT(result.err, HasSubstr("'total(_)' is not one atom"));
+    EXPECT_THAT(result.err, HasSubstr("--distribution"));
+  }
+  EXPECT_NEAR(prob("pair.lp --query 'cell(1,_)=2'")["queries"][0]["p"].get<double>(), 1.0 / 3, 1e-9)
+      << "the name of a position has a `_` of its own";
+}
+
 TEST_F(ProbVerb, ContradictoryBeliefsAreAnErrorThatNamesThem) {
   write("clash.json", R"j({"cell(1,_)": {"1": 1}, "cell(2,_)": {"1": 1}})j");
   const testing::Finished result = run("pair.lp --beliefs clash.json --json");

@@ -1,0 +1,84 @@
+#include "cli/questions.h"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "as2/error.h"
+#include "text.h"
+
+namespace as2::cli {
+
+void declare_questions(CLI::App& command, std::vector<std::string>& queries,
+                       std::vector<std::string>& distributions) {
+  const auto many = [&](const char* name, std::vector<std::string>& values, const char* what,
+                        const char* type) {
+    command.add_option(name, values, what)->type_name(type)->expected(1)->take_all();
+  };
+  many(
+      "--query", queries,
+      "The probability that all of these hold: atoms, `not` atoms, POSITION=SYMBOL, with commas between them",
+      "LITERALS");
+  many("--distribution", distributions,
+       "The probability of every atom that matches; `_` is any argument: 'total(_)'", "PATTERN");
+}
+
+std::vector<std::pair<std::string, prob::Observable>> require_atoms(const compile::ConstraintProgram& program,
+                                                                    const std::string& pattern) {
+  auto atoms = prob::matching_atoms(program, pattern);
+  if (atoms.empty()) {
+    throw InputError("no atom of the program matches " + in_quotes(pattern),
+                     {"`_` stands for any argument: total(_); atoms hidden by #show are not found"});
+  }
+  return atoms;
+}
+
+void Questions::ask(const std::string& query) {
+  always_.push_back(add(query));
+  for (const prob::Observable& observable : observations_[always_.back()]) {
+    if (observable.known) continue;
+    std::cerr << "warning: " << in_quotes(observable.text)
+              << " can never hold: the program has no such atom, or #show hides it\n";
+  }
+}
+
+void Questions::ask_distribution(const std::string& pattern) {
+  for (const auto& [atom, observable] : require_atoms(program_, pattern))
+    always_.push_back(add(atom, {observable}));
+}
+
+std::size_t Questions::observe(const std::string& literal, const SourceLocation& place) {
+  try {
+    const std::size_t index = add(literal);
+    for (const prob::Observable& observable : observations_[index]) {
+      if (!observable.known)
+        throw InputError("the program has no atom " + in_quotes(observable.text) + ", or #show hides it");
+    }
+    return index;
+  } catch (const InputError& error) {
+    throw InputError(place, "\"observed\" has " + in_quotes(literal), {error.what()});
+  }
+}
+
+std::vector<int> Questions::nodes() const {
+  std::vector<int> nodes;
+  for (const prob::Observation& observation : observations_) {
+    for (const prob::Observable& observable : observation) prob::collect_nodes(observable, nodes);
+  }
+  return nodes;
+}
+
+std::size_t Questions::add(const std::string& text) {
+  const auto known = index_.find(text);
+  return known != index_.end() ? known->second : add(text, prob::parse_observation(program_, text));
+}
+
+std::size_t Questions::add(const std::string& text, prob::Observation observation) {
+  const auto [at, fresh] = index_.emplace(text, observations_.size());
+  if (fresh) {
+    observations_.push_back(std::move(observation));
+    texts_.push_back(text);
+  }
+  return at->second;
+}
+
+}  // namespace as2::cli
