@@ -1,5 +1,6 @@
 // clingo as an oracle: one process per program, `--opt-mode=enum` so that every answer set comes with its
-// cost, `--eq=0` because clasp's search for equivalent atoms can lose the condition of an #edge.
+// cost. clasp's search for equivalent atoms can lose the condition of an #edge; `--eq=0` turns it off, but then
+// clasp may print one answer set twice. So programs with edges alone are asked with it, and must show all atoms.
 #include <unistd.h>
 
 #include <algorithm>
@@ -50,8 +51,10 @@ bool have_clingo() {
 
 std::vector<AnswerSet> answer_sets(const std::string& text) {
   const TemporaryFile file(text);
-  const std::string output =
-      output_of("exec clingo 0 --outf=2 --opt-mode=enum --eq=0 --warn=none " + file.path() + " 2>/dev/null");
+  const bool edges = text.find("#edge") != std::string::npos;
+  if (edges && text.find("#show") != std::string::npos) throw std::runtime_error("#edge with #show:\n" + text);
+  const std::string output = output_of(std::string("exec clingo 0 --outf=2 --opt-mode=enum --warn=none ") +
+                                       (edges ? "--eq=0 " : "") + file.path() + " 2>/dev/null");
   const auto document = nlohmann::json::parse(output, nullptr, false);
   if (document.is_discarded() || !document.contains("Result") || document["Result"] == "UNKNOWN") {
     throw std::runtime_error("clingo refuses:\n" + text + output);
@@ -68,6 +71,7 @@ std::vector<AnswerSet> answer_sets(const std::string& text) {
     }
   }
   std::sort(result.begin(), result.end());
+  if (edges) result.erase(std::unique(result.begin(), result.end()), result.end());
   return result;
 }
 
