@@ -15,6 +15,9 @@ if(AS2_SANITIZE)
     $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer>)
   target_link_options(as2_flags INTERFACE -fsanitize=address,undefined)
 endif()
+if(AS2_FUZZ)
+  target_compile_options(as2_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=fuzzer-no-link>)
+endif()
 
 # as2_library(NAME SOURCES… [LINK …]): a layer without LibTorch.
 function(as2_library name)

@@ -193,7 +193,7 @@ expect_no_log ctest "build"
 expect_no_log chromium "build"
 launch test -R decode 2>/dev/null
 expect_log 'ctest .*-R decode' "test"
-expect_log 'apt-get install.* chromium' "test"
+expect_log 'apt-get install.* chromium clang libclang-rt-dev' "test"
 
 # Two at once.
 new_project "$1"
