@@ -22,8 +22,9 @@ int main(int argc, char** argv) {
       {"verify", "Asks clingo whether assignments are answer sets, and names what they violate",
        declare_verify, "a smaller instance of the program needs less, and so do fewer assignments at a time"},
       {"demo", "The main job on shipped weights: boards solved and shown, the paper's tables beside ours",
-       nullptr},
-      {"eval", "The paper's tables, measured with a trained model", nullptr},
+       declare_demo, "measure on fewer boards: --boards 20"},
+      {"eval", "The paper's tables, measured with a trained model", declare_eval,
+       "evaluate fewer examples: --count 100"},
       {"train", "Trains a task's networks", nullptr},
   };
   return run(argc, argv, verbs);

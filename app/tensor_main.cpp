@@ -15,8 +15,8 @@ int main(int argc, char** argv) {
       {"tp", "Image, residual, loss and gradient of soft T_P at given beliefs", declare_tp,
        "a smaller instance of the program needs less, and so do fewer documents at a time"},
       {"demo", "The main job on shipped weights: boards solved and shown, the paper's tables beside ours",
-       declare_demo, "measure on fewer boards: --boards 20"},
-      {"eval", "The paper's tables, measured with a trained model", declare_eval,
+       declare_demo_with_torch, "measure on fewer boards: --boards 20"},
+      {"eval", "The paper's tables, measured with a trained model", declare_eval_with_torch,
        "evaluate fewer examples: --count 100"},
       {"train", "Trains a task's networks", declare_train, "a smaller batch or model needs less: --batch 64"},
   };

@@ -43,12 +43,34 @@ class Perceiver {
   virtual std::vector<std::vector<double>> perceive(const std::vector<const Picture*>& pictures) = 0;
 };
 
+// What a guide may spend on each instance.
+struct GuideLimits {
+  int passes = 0;    // at most; 0: as its card says
+  int restarts = 1;  // trajectories from different noise, at most
+};
+
+// What it makes of one.
+struct Guidance {
+  decode::Beliefs beliefs;  // about every position
+  int trajectories = 1;     // that were run
+};
+
 class Guide {
  public:
   virtual ~Guide() = default;
-  // Beliefs about every position, per instance; laid out as decode::Beliefs.
-  virtual std::vector<decode::Beliefs> guide(const std::vector<Evidence>& instances) = 0;
+  // Whether trajectories differ from one another; only then may there be more than one.
+  virtual bool has_trajectories() const { return false; }
+  virtual std::vector<Guidance> guide(const std::vector<Evidence>& instances, const GuideLimits& limits) = 0;
 };
+
+// The networks of a weights file; null where it has none of the kind.
+struct PerceiverAndGuide {
+  std::unique_ptr<Perceiver> perceiver;
+  std::unique_ptr<Guide> guide;
+};
+
+// What is known before any evidence: the same of every symbol of a position.
+decode::Beliefs uniform_beliefs(const compile::ConstraintProgram& program);
 
 // Nats of correction beyond which evidence is not misread but wrong; `as2 bench misreading` measures what it
 // costs.

@@ -8,6 +8,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "as2/solver.h"
 #include "files.h"
 #include "formats/safetensors.h"
 #include "text.h"
@@ -167,23 +168,12 @@ void read_row(const Document& document, const compile::ConstraintProgram& progra
       position, row, [&] { return locate(document, position.name); }, warnings);
 }
 
-decode::Beliefs uniform_beliefs(const compile::ConstraintProgram& program) {
-  const std::size_t stride = static_cast<std::size_t>(program.max_symbols());
-  decode::Beliefs beliefs(program.positions.size() * stride, 0.0);
-  for (std::size_t i = 0; i < program.positions.size(); ++i) {
-    const std::size_t width = program.positions[i].symbols.size();
-    std::fill_n(beliefs.begin() + static_cast<std::ptrdiff_t>(i * stride), width,
-                1.0 / static_cast<double>(width));
-  }
-  return beliefs;
-}
-
 // Notes in `believed`, per position, whether the document lists it.
 decode::Beliefs parse_beliefs(const Document& document, const PositionIndex& index,
                               std::vector<std::string>& warnings, std::vector<char>& believed) {
   const json parsed = parse_object(document, "beliefs like {\"cell(1,1,_)\": {\"1\": 0.9, \"2\": 0.1}}");
   const compile::ConstraintProgram& program = index.program();
-  decode::Beliefs beliefs = uniform_beliefs(program);
+  decode::Beliefs beliefs = infer::uniform_beliefs(program);
   believed.assign(program.positions.size(), 0);
   const std::size_t stride = static_cast<std::size_t>(program.max_symbols());
   for (const auto& [name, given] : parsed.items()) {

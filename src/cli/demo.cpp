@@ -1,7 +1,5 @@
 // as2 demo: the main job on the weights that ship. Boards of digits that training never saw are read, solved
 // and shown; then the two tables of the paper, with our column measured now and certified by clingo.
-#include <torch/torch.h>
-
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
@@ -55,6 +53,7 @@ struct Arguments {
   std::int64_t boards = 300;
   bool full = false, json = false, quiet = false;
   std::string out = "demo.png", model, data_dir;
+  EngineOptions engine;
 };
 
 struct Shown {
@@ -69,10 +68,11 @@ struct Shown {
 
 class Demo {
  public:
-  explicit Demo(const Arguments& arguments)
+  Demo(const Arguments& arguments, const Engine& engine)
       : arguments_(arguments),
+        engine_(engine),
         weights_(arguments.model.empty() ? infer::default_model("sudoku") : fs::path(arguments.model)),
-        boards_(boards::open_board_solver(weights_, 3, opener(kNativeEngine, {}))),
+        boards_(boards::open_board_solver(weights_, 3, opener(engine, arguments.engine))),
         solver_(boards_.solver) {}
 
   int run() {
@@ -214,8 +214,12 @@ class Demo {
   eval::EvaluateOptions evaluate_options() const {
     eval::EvaluateOptions options;
     options.seed = kSeed;
-    options.batch = 16;  // fits the processor's caches better than hundreds
+    options.batch = 16;
+    options.threads = arguments_.engine.threads;
     return options;
+  }
+  infer::PerceiverAndGuide networks_of(const eval::Trained& trained) const {
+    return engine_.open(arguments_.engine, trained.card, trained.task->shared_program());
   }
   task::TaskOptions task_options() const {
     task::TaskOptions options;
@@ -229,9 +233,9 @@ class Demo {
     const std::string clues = kTableClues;
     const eval::Trained trained = eval::load_trained(
         weights_, "sudoku", {"data.min_clues=" + clues, "data.max_clues=" + clues}, task_options());
-    const auto ours = eval::evaluate_boards(*trained.model, *trained.task,
-                                            trained.task->instances(task::Part::kTest, count), torch::kCPU,
-                                            evaluate_options());
+    infer::PerceiverAndGuide networks = networks_of(trained);
+    const auto ours = eval::evaluate_boards(
+        networks, *trained.task, trained.task->instances(task::Part::kTest, count), evaluate_options());
     Json paper = Json::object();
     for (const PaperBoards& row : kPaperBoards) paper[row.method] = numbers(row);
     document_["sudoku"] = {{"clues", 45}, {"paper", paper}, {"pbcs", numbers(kPeerBoards)}, {"ours", ours}};
@@ -291,9 +295,9 @@ class Demo {
       tell("measuring " + weights.filename().string());
       const eval::Trained trained = eval::load_trained(weights, "addition", {}, task_options());
       const std::int64_t count = 5 * (arguments_.full ? kFullBoards : arguments_.boards);
-      measured.emplace_back(eval::evaluate_tuples(*trained.model, *trained.task,
-                                                  trained.task->instances(task::Part::kTest, count),
-                                                  torch::kCPU, evaluate_options()));
+      infer::PerceiverAndGuide networks = networks_of(trained);
+      measured.emplace_back(eval::evaluate_tuples(
+          networks, *trained.task, trained.task->instances(task::Part::kTest, count), evaluate_options()));
       measured.back()["model"] = weights.filename().string();
     }
     if (!arguments_.json) {
@@ -325,6 +329,7 @@ class Demo {
   }
 
   const Arguments& arguments_;
+  const Engine& engine_;
   fs::path weights_;
   boards::BoardSolver boards_;
   infer::Solver& solver_;
@@ -335,6 +340,10 @@ class Demo {
 }  // namespace
 
 Action declare_demo(CLI::App& command) {
+  return declare_demo_on(command, {kNativeEngine});
+}
+
+Action declare_demo_on(CLI::App& command, const std::vector<Engine>& engines) {
   auto arguments = std::make_shared<Arguments>();
   command.add_option("--boards", arguments->boards, "Boards to measure on")
       ->check(CLI::Range(1, 1000000))
@@ -347,11 +356,15 @@ Action declare_demo(CLI::App& command) {
                      "Weights (.safetensors, with the card beside it); default: the shipped ones");
   command.add_option("--data-dir", arguments->data_dir,
                      "Folder of MNIST's idx files; default: $AS2_DATA, the cache, the network");
+  declare_engine(command, arguments->engine);
   command.add_flag("--quiet", arguments->quiet, "No progress");
   command.add_flag("--json", arguments->json, "One JSON document");
   command.footer(
       "Accuracies of fewer than 1,000 boards are rough; tables over seeds are in docs/RESULTS.md.");
-  return [arguments] { return Demo(*arguments).run(); };
+  return [arguments, engines] {
+    const Engine* engine = find_engine(engines, arguments->engine);
+    return engine ? Demo(*arguments, *engine).run() : continue_in_tensor_program();
+  };
 }
 
 }  // namespace as2::cli

@@ -4,19 +4,18 @@
 #include <algorithm>
 
 #include "as2/error.h"
+#include "infer/open.h"
 #include "native/networks.h"
 
 namespace as2::cli {
 namespace {
 
-infer::Solver open_native(const EngineOptions& options, const infer::Card& card,
-                          std::shared_ptr<const compile::ConstraintProgram> program, bool with_guide) {
-  infer::SolverOptions solver = options.solver;
-  solver.threads = options.threads;
+infer::PerceiverAndGuide open_native(const EngineOptions& options, const infer::Card& card,
+                                     std::shared_ptr<const compile::ConstraintProgram> program) {
   native::EngineOptions engine;
   engine.threads = options.threads;
   if (options.megabytes > 0) engine.memory = static_cast<std::size_t>(options.megabytes) * 1000000;
-  return native::open_solver(card, std::move(program), with_guide, solver, engine);
+  return native::perceiver_and_guide(std::make_shared<native::Networks>(card, std::move(program), engine));
 }
 
 }  // namespace
@@ -37,19 +36,29 @@ void declare_engine(CLI::App& command, EngineOptions& options) {
                   "Megabytes the networks may take beyond their weights (engine native)")
       ->check(CLI::Range(1, 1000000))
       ->type_name("MB");
+  command.add_option("--device", options.device, "auto, cpu, cuda or cuda:N (engine torch)");
 }
 
 const Engine* find_engine(const std::vector<Engine>& engines, const EngineOptions& options) {
   if (options.megabytes > 0 && options.name != kNativeEngine.name)
     throw UsageError("--memory bounds the native engine, not LibTorch");
+  if (!options.device.empty() && options.name == kNativeEngine.name)
+    throw UsageError("--device says where LibTorch runs the networks; add --engine torch");
   const auto found = std::find_if(engines.begin(), engines.end(),
                                   [&](const Engine& engine) { return engine.name == options.name; });
   return found == engines.end() ? nullptr : &*found;
 }
 
-boards::OpenSolver opener(const Engine& engine, const EngineOptions& options, bool with_guide) {
+infer::Solver open_solver(const Engine& engine, const EngineOptions& options, const infer::Card& card,
+                          std::shared_ptr<const compile::ConstraintProgram> program, bool with_guide) {
+  infer::SolverOptions solver = options.solver;
+  solver.threads = options.threads;
+  return infer::make_solver(card, program, engine.open(options, card, program), with_guide, solver);
+}
+
+boards::OpenSolver opener(const Engine& engine, const EngineOptions& options) {
   return [=](const infer::Card& card, std::shared_ptr<const compile::ConstraintProgram> program) {
-    return engine.open(options, card, std::move(program), with_guide);
+    return open_solver(engine, options, card, std::move(program));
   };
 }
 

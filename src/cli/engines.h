@@ -14,23 +14,28 @@ struct EngineOptions {
   int threads = 0;              // 0: one per core
   infer::SolverOptions solver;  // but for its threads, which are these
   int megabytes = 0;            // that networks may take beyond their weights; 0: as many as they like to
+  std::string device;           // of LibTorch; empty: a GPU where there is one
 };
 
 struct Engine {
   const char* name;
-  infer::Solver (*open)(const EngineOptions& options, const infer::Card& card,
-                        std::shared_ptr<const compile::ConstraintProgram> program, bool with_guide);
+  infer::PerceiverAndGuide (*open)(const EngineOptions& options, const infer::Card& card,
+                                   std::shared_ptr<const compile::ConstraintProgram> program);
 };
 extern const Engine kNativeEngine;
 extern const Engine kTorchEngine;  // in as2_cli_tensor
 
-// Declares --engine, --threads and --memory.
+// Declares --engine, --threads, --memory and --device.
 void declare_engine(CLI::App& command, EngineOptions& options);
 // The one that is asked for; null where this program does not have it, and as2-tensor does.
 const Engine* find_engine(const std::vector<Engine>& engines, const EngineOptions& options);
-boards::OpenSolver opener(const Engine& engine, const EngineOptions& options, bool with_guide = true);
+infer::Solver open_solver(const Engine& engine, const EngineOptions& options, const infer::Card& card,
+                          std::shared_ptr<const compile::ConstraintProgram> program, bool with_guide = true);
+boards::OpenSolver opener(const Engine& engine, const EngineOptions& options);
 
 // The verbs on these engines; any other is left to as2-tensor.
+Action declare_demo_on(CLI::App& command, const std::vector<Engine>& engines);
+Action declare_eval_on(CLI::App& command, const std::vector<Engine>& engines);
 Action declare_predict_on(CLI::App& command, const std::vector<Engine>& engines);
 Action declare_solve_on(CLI::App& command, const std::vector<Engine>& engines);
 

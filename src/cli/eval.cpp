@@ -1,17 +1,16 @@
 // as2 eval: the tables of the paper, measured on boards or tuples that training never saw.
-#include <torch/torch.h>
-
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "as2/error.h"
-#include "cli/device.h"
+#include "cli/engines.h"
 #include "cli/verbs.h"
 #include "eval/evaluate.h"
 #include "eval/trained.h"
 #include "infer/card.h"
+#include "infer/open.h"
 #include "task/sources.h"
 
 namespace as2::cli {
@@ -20,8 +19,9 @@ namespace {
 using nlohmann::json;
 
 struct EvalArguments {
-  std::string task, model, boards, clues, device = "auto", data_dir;
+  std::string task, model, boards, clues, data_dir;
   std::vector<std::string> settings;
+  EngineOptions engine;
   std::int64_t count = 1000;
   std::uint64_t seed = 0;
   std::optional<int> refine, passes;
@@ -42,14 +42,14 @@ std::pair<int, int> parse_range(const std::string& text) {
 }
 
 // Flags that the task's examples have no use for are mistakes, not wishes.
-void refuse_flags(const EvalArguments& a, const task::Task& task, const nn::Model& model) {
+void refuse_flags(const EvalArguments& a, const task::Task& task, const infer::PerceiverAndGuide& networks) {
   const task::Source& source = task::source_of(task.config().data.source);
   const auto refuse = [&](const std::string& flag, const std::string& why) {
     throw UsageError(flag + " does not apply: " + why);
   };
   const std::string kind = "examples of the task '" + a.task + "' are " + source.name;
-  if (a.pipeline && model.perception.is_empty()) refuse("--pipeline", "the model has no perception");
-  if (a.restarts > 1 && !model.reasoner) refuse("--restarts", "the model has no reasoner");
+  if (a.pipeline && !networks.perceiver) refuse("--pipeline", "the model has no perception");
+  if (a.restarts > 1 && !networks.guide) refuse("--restarts", "the model has no reasoner");
   if (source.figures == task::Figures::kBoards) return;
   if (a.restarts > 1) refuse("--restarts", kind + ", of which no figures of restarts are given");
   if (a.pipeline) refuse("--pipeline", kind + ", which clingo does not complete");
@@ -77,7 +77,7 @@ void print_table(const json& result) {
   }
 }
 
-int evaluate(const EvalArguments& a) {
+int evaluate(const EvalArguments& a, const Engine& engine) {
   const std::string name = task::name_of_task(a.task);
   const std::filesystem::path file =
       a.model.empty() ? infer::default_model(name) : std::filesystem::path(a.model);
@@ -99,21 +99,22 @@ int evaluate(const EvalArguments& a) {
     options.report = task_options.report = [](const std::string& text) { std::cerr << text << '\n'; };
   const eval::Trained trained = eval::load_trained(file, name, settings, task_options);
   const task::Task& task = *trained.task;
-  nn::Model& model = *trained.model;
-  refuse_flags(a, task, model);
+  infer::PerceiverAndGuide networks = engine.open(a.engine, trained.card, task.shared_program());
+  refuse_flags(a, task, networks);
+  infer::check_restarts(trained.card, networks.guide.get(), a.restarts);
   if (a.refine) options.refine_steps = *a.refine;
   options.restarts = a.restarts;
   options.certify = !a.no_clingo;
   options.pipeline = a.pipeline || trained.card.preset == "pipeline";
   options.seed = a.seed;
-  const torch::Device device = parse_device(a.device);
+  options.threads = a.engine.threads;
   options.part = list.part = a.validation ? task::Part::kValidation : task::Part::kTest;
   const task::Instances instances =
       a.boards.empty()
           ? task.instances(options.part, a.count)
           : task.supervised(task::source_of(task.config().data.source).read(task, a.boards, list),
                             options.part);
-  json result = eval::evaluate(model, task, instances, device, options);
+  json result = eval::evaluate(networks, task, instances, options);
   result["task"] = trained.card.task;
   result["preset"] = trained.card.preset;
   result["model"] = file.string();
@@ -128,6 +129,10 @@ int evaluate(const EvalArguments& a) {
 }  // namespace
 
 Action declare_eval(CLI::App& command) {
+  return declare_eval_on(command, {kNativeEngine});
+}
+
+Action declare_eval_on(CLI::App& command, const std::vector<Engine>& engines) {
   auto a = std::make_shared<EvalArguments>();
   command.add_option("task", a->task, "sudoku, addition, digits, … or a task's TOML file or the name in it")
       ->required();
@@ -153,7 +158,7 @@ Action declare_eval(CLI::App& command) {
       .add_option("--set", a->settings,
                   "a setting of the task's program, images, labels or data, or model.reasoner.eval_passes")
       ->allow_extra_args(false);
-  command.add_option("--device", a->device, "auto, cpu, cuda or cuda:N")->capture_default_str();
+  declare_engine(command, a->engine);
   command.add_option("--data-dir", a->data_dir,
                      "folder of MNIST's idx files; default: $AS2_DATA, the cache, the network");
   command.add_flag("--validation", a->validation,
@@ -163,7 +168,10 @@ Action declare_eval(CLI::App& command) {
                    "also let clingo complete the boards from perception's argmax clues");
   command.add_flag("--quiet", a->quiet, "no progress");
   command.add_flag("--json", a->as_json, "one JSON document");
-  return [a] { return evaluate(*a); };
+  return [a, engines] {
+    const Engine* engine = find_engine(engines, a->engine);
+    return engine ? evaluate(*a, *engine) : continue_in_tensor_program();
+  };
 }
 
 }  // namespace as2::cli

@@ -72,7 +72,7 @@ class Predicting {
         reader_(*program_, map_),
         questions_(*program_),
         threads_(arguments.instances.empty() ? 1 : arguments.engine.threads),
-        solver_(engine.open(with_threads(), card_, program_, /*with_guide=*/true)) {}
+        solver_(open_solver(engine, with_threads(), card_, program_)) {}
 
   int run() {
     for (const std::string& query : arguments_.queries) questions_.ask(query);

@@ -118,7 +118,7 @@ class Solving {
           const infer::Card card = infer::read_card(infer::default_model("cells"));
           EngineOptions options = for_solving(arguments_.engine, threads_.count());
           options.solver.restarts = 1;
-          return engine.open(options, card, infer::load_program(card.program), false);
+          return open_solver(engine, options, card, infer::load_program(card.program), /*with_guide=*/false);
         }) {}
 
   int run() {

@@ -1,6 +1,7 @@
 // LibTorch as an engine, and the verbs that offer it beside ours.
 #include <ATen/Parallel.h>
 
+#include "cli/device.h"
 #include "cli/engines.h"
 #include "cli/verbs.h"
 #include "infer/tensor/open.h"
@@ -8,17 +9,24 @@
 namespace as2::cli {
 namespace {
 
-infer::Solver open_torch(const EngineOptions& options, const infer::Card& card,
-                         std::shared_ptr<const compile::ConstraintProgram> program, bool with_guide) {
+infer::PerceiverAndGuide open_torch(const EngineOptions& options, const infer::Card& card,
+                                    std::shared_ptr<const compile::ConstraintProgram> program) {
   if (options.threads > 0) at::set_num_threads(options.threads);
-  infer::SolverOptions solver = options.solver;
-  solver.threads = options.threads;
-  return infer::open_solver(card, std::move(program), with_guide, solver);
+  return infer::perceiver_and_guide(card, std::move(program),
+                                    parse_device(options.device.empty() ? "auto" : options.device));
 }
 
 }  // namespace
 
 const Engine kTorchEngine{"torch", open_torch};
+
+Action declare_demo_with_torch(CLI::App& command) {
+  return declare_demo_on(command, {kNativeEngine, kTorchEngine});
+}
+
+Action declare_eval_with_torch(CLI::App& command) {
+  return declare_eval_on(command, {kNativeEngine, kTorchEngine});
+}
 
 Action declare_predict_with_torch(CLI::App& command) {
   return declare_predict_on(command, {kNativeEngine, kTorchEngine});

@@ -19,7 +19,9 @@ Action declare_solve_with_torch(CLI::App& command);  // torch_engine.cpp
 Action declare_tp(CLI::App& command);
 Action declare_verify(CLI::App& command);
 Action declare_demo(CLI::App& command);
+Action declare_demo_with_torch(CLI::App& command);  // torch_engine.cpp
 Action declare_eval(CLI::App& command);
+Action declare_eval_with_torch(CLI::App& command);  // torch_engine.cpp
 Action declare_train(CLI::App& command);
 
 }  // namespace as2::cli

@@ -1,161 +1,171 @@
 #include "eval/evaluate.h"
 
-#include <ATen/Parallel.h>
-
 #include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "as2/decoder.h"
-#include "as2/soft_tp.h"
 #include "as2/verifier.h"
 #include "eval/observed.h"
-#include "infer/tensor/network.h"
-#include "infer/tensor/step_graph.h"
-#include "nn/restarts.h"
-#include "task/batches.h"
+#include "native/soft_tp.h"
+#include "native/threads.h"
+#include "task/drawing.h"
 #include "task/sources.h"
 
 namespace as2::eval {
 namespace {
 
 using compile::Assignment;
-using infer::Batch;
 using nlohmann::json;
 
-// What the networks say about every example, on the CPU.
+// What the networks say about every example.
 struct Beliefs {
-  torch::Tensor evidence;  // [examples, positions, symbols] float64: what the reasoner was given
-  torch::Tensor answer;    // the same shape: what it made of it
-  torch::Tensor refined;   // after K steps of Eq. 6
-  // With restarts: beliefs of the best trajectory, whether its answer is valid, and how many were run.
-  torch::Tensor restarted, valid, trajectories;
+  std::vector<decode::Beliefs> evidence;   // what the reasoner was given
+  std::vector<decode::Beliefs> answer;     // what it made of it
+  std::vector<decode::Beliefs> refined;    // after K steps of Eq. 6
+  std::vector<infer::Guidance> restarted;  // of the best trajectory; empty: without restarts
 };
 
 class Reader {
  public:
-  Reader(nn::Model& model, const task::Task& task, const task::Instances& instances, torch::Device device,
+  Reader(infer::PerceiverAndGuide& networks, const task::Task& task, const task::Instances& instances,
          const EvaluateOptions& options)
-      : model_(model), soft_tp_(task.program()), options_(options), graph_(device, /*capture=*/true) {
-    model.to(device);
-    model.eval();
-    if (model.reasoner) model.reasoner->set_fixed_passes(device.is_cuda());
-    mask_ = soft_tp_.mask(torch::empty({0}, device)).to(device);
-    network_ = std::make_unique<infer::Network>(model, task.pictures(), mask_);
-    task::BatchOptions batches;
-    batches.batch = std::min(options.batch, std::max<std::int64_t>(1, instances.size()));
-    batches.picture_rows = model.perception.is_empty() ? 0 : batches.batch;
-    batches.shuffle = false;
-    batches.seed = options.seed;
-    batches_ =
-        std::make_unique<task::Batches>(instances, task.pool(options.part), task.pictures(), batches, device);
-  }
-
-  // Calls `use` with every batch, its prediction, and how many of its rows count.
-  void each(bool perceived,
-            const std::function<void(const Batch&, const infer::Prediction&, std::int64_t)>& use) {
-    torch::NoGradGuard no_grad;
-    infer::ForwardOptions forward;
-    forward.perceived_rows = perceived ? batches_->rows() : 0;
-    graph_.forget();
-    for (std::int64_t index = 0; index < batches_->batches(); ++index) {
-      current_.copy_from(batches_->batch(0, index));
-      graph_.run([&] { prediction_ = network_->forward(current_, forward); });
-      use(current_, prediction_, std::min(batches_->rows(), batches_->size() - index * batches_->rows()));
+      : networks_(networks),
+        task_(task),
+        instances_(instances.completed()),
+        options_(options),
+        threads_(options.threads) {
+    for (std::int64_t n = 0; n < instances_.size(); ++n) {
+      evidence_positions_.emplace_back();
+      for (std::int64_t i = 0; i < instances_.positions(); ++i) {
+        if (instances_.evidence[n][i]) evidence_positions_.back().push_back(static_cast<int>(i));
+      }
     }
   }
 
+  const std::vector<std::vector<int>>& evidence_positions() const { return evidence_positions_; }
+
   Beliefs beliefs(bool perceived) {
-    std::vector<torch::Tensor> evidence, answer, refined;
-    each(perceived, [&](const Batch&, const infer::Prediction& prediction, std::int64_t rows) {
-      const torch::Tensor beliefs = torch::softmax(prediction.logits.back(), -1);
-      const auto keep = [&](std::vector<torch::Tensor>& list, const torch::Tensor& tensor) {
-        list.push_back(tensor.narrow(0, 0, rows).to(torch::kCPU, torch::kFloat64));
-      };
-      keep(evidence, prediction.evidence);
-      keep(answer, beliefs);
-      keep(refined, soft_tp_.refine(beliefs, options_.refine_steps));
-    });
-    Beliefs beliefs{torch::cat(evidence), torch::cat(answer), torch::cat(refined), {}, {}, {}};
-    if (options_.restarts > 1) restart(beliefs);
+    Beliefs beliefs;
+    beliefs.evidence = given();
+    if (perceived && networks_.perceiver) perceive(beliefs.evidence);
+    const std::vector<infer::Evidence> evidence = evidence_of(beliefs.evidence);
+    if (networks_.guide) {
+      for (infer::Guidance& guided : networks_.guide->guide(evidence, {}))
+        beliefs.answer.push_back(std::move(guided.beliefs));
+    } else {
+      beliefs.answer = beliefs.evidence;
+    }
+    beliefs.refined = refined(beliefs.answer);
+    if (options_.restarts > 1) beliefs.restarted = networks_.guide->guide(evidence, {0, options_.restarts});
     return beliefs;
   }
 
  private:
-  // From all examples together, so that what few are left unsolved fill a batch.
-  void restart(Beliefs& beliefs) {
-    torch::NoGradGuard no_grad;
-    nn::Reasoner& reasoner = *model_.reasoner;
-    if (!reasoner.has_trajectories()) {
-      throw InputError("restarts have no effect on this model: without noise every trajectory is the same",
-                       {"train with model.reasoner.state_noise or path_noise above 0, as preset hard does"});
-    }
-    const torch::Device device = mask_.device();
-    reasoner.set_fixed_passes(false);
-    std::vector<torch::Tensor> restarted, valid, trajectories;
-    const std::int64_t at_once = device.is_cuda() ? 1024 : options_.batch;
-    const torch::Tensor flags = batches_->evidence();
-    for (std::int64_t first = 0; first < flags.size(0); first += at_once) {
-      const std::int64_t count = std::min(at_once, flags.size(0) - first);
-      const auto rows = [&](const torch::Tensor& all) {
-        return all.narrow(0, first, count).to(device, torch::kFloat32);
-      };
-      const nn::RestartedOutput output =
-          nn::run_restarts(reasoner, soft_tp_, {rows(beliefs.evidence), flags.narrow(0, first, count)},
-                           rows(beliefs.answer).log(), options_.restarts);
-      restarted.push_back(torch::softmax(output.logits, -1).to(torch::kCPU, torch::kFloat64));
-      valid.push_back(output.valid.cpu());
-      trajectories.push_back(output.trajectories.cpu());
-    }
-    reasoner.set_fixed_passes(device.is_cuda());
-    beliefs.restarted = torch::cat(restarted);
-    beliefs.valid = torch::cat(valid);
-    beliefs.trajectories = torch::cat(trajectories);
+  std::size_t cell(int position) const {
+    return static_cast<std::size_t>(position) * static_cast<std::size_t>(task_.program().max_symbols());
   }
 
-  nn::Model& model_;
-  tp::SoftTp soft_tp_;
-  EvaluateOptions options_;
-  torch::Tensor mask_;
-  std::unique_ptr<infer::Network> network_;
-  std::unique_ptr<task::Batches> batches_;
-  infer::StepGraph graph_;        // on CUDA all passes of a batch are one launch
-  Batch current_;                 // what it reads,
-  infer::Prediction prediction_;  // and what it writes
+  // Labels at evidence, where they may stand for its pictures; all symbols alike elsewhere.
+  std::vector<decode::Beliefs> given() const {
+    const decode::Beliefs uniform = infer::uniform_beliefs(task_.program());
+    const std::vector<int>& pictured = task_.pictures().positions;
+    std::vector<decode::Beliefs> rows(evidence_positions_.size(), uniform);
+    for (std::size_t n = 0; n < rows.size(); ++n) {
+      const auto row = static_cast<std::int64_t>(n);
+      for (const int position : evidence_positions_[n]) {
+        const int symbol = instances_.shows[row][position];
+        const bool may = instances_.known[row][position] ||
+                         !std::binary_search(pictured.begin(), pictured.end(), position);
+        if (symbol < 0 || !may) continue;
+        double* const own = rows[n].data() + cell(position);
+        std::fill_n(own, task_.program().max_symbols(), 0);
+        own[symbol] = 1;
+      }
+    }
+    return rows;
+  }
+
+  void perceive(std::vector<decode::Beliefs>& rows) {
+    const task::DrawnPictures drawn(instances_, task_.pool(options_.part), task_.pictures(), options_.batch,
+                                    options_.seed);
+    auto row = rows.begin();
+    for (std::int64_t index = 0; index < drawn.batches(); ++index) {
+      const std::vector<infer::Scene> scenes = drawn.batch(index);
+      std::vector<const infer::Picture*> pictures;
+      for (const infer::Scene& scene : scenes) {
+        for (const infer::Picture& picture : scene) pictures.push_back(&picture);
+      }
+      const auto perceived = networks_.perceiver->perceive(pictures);
+      auto read = perceived.begin();
+      for (const infer::Scene& scene : scenes) {
+        for (const infer::Picture& picture : scene) {
+          std::copy(read->begin(), read->end(), row->data() + cell(picture.position));
+          ++read;
+        }
+        ++row;
+      }
+    }
+  }
+
+  std::vector<infer::Evidence> evidence_of(const std::vector<decode::Beliefs>& rows) const {
+    std::vector<infer::Evidence> evidence;
+    for (std::size_t n = 0; n < rows.size(); ++n) evidence.push_back({rows[n], evidence_positions_[n]});
+    return evidence;
+  }
+
+  std::vector<decode::Beliefs> refined(const std::vector<decode::Beliefs>& rows) {
+    const native::SoftTp soft_tp(task_.program());
+    std::vector<decode::Beliefs> refined(rows.size());
+    threads_.run(static_cast<std::int64_t>(rows.size()), [&](std::int64_t n, int) {
+      const decode::Beliefs& row = rows[static_cast<std::size_t>(n)];
+      std::vector<float> beliefs(row.begin(), row.end());
+      native::SoftTp::Scratch scratch = soft_tp.scratch();
+      soft_tp.refine(beliefs.data(), options_.refine_steps, scratch);
+      refined[static_cast<std::size_t>(n)].assign(beliefs.begin(), beliefs.end());
+    });
+    return refined;
+  }
+
+  infer::PerceiverAndGuide& networks_;
+  const task::Task& task_;
+  const task::Instances instances_;
+  const EvaluateOptions& options_;
+  native::Threads threads_;
+  std::vector<std::vector<int>> evidence_positions_;  // of each example, ascending
 };
 
-Answers most_likely(const torch::Tensor& beliefs) {
-  const torch::Tensor symbols = beliefs.argmax(-1).to(torch::kInt32).contiguous();
+int most_likely(const decode::Beliefs& beliefs, std::size_t symbols, std::size_t position) {
+  const double* const row = beliefs.data() + position * symbols;
+  return static_cast<int>(std::max_element(row, row + symbols) - row);
+}
+
+Answers most_likely(const compile::ConstraintProgram& program, const std::vector<decode::Beliefs>& rows) {
   Answers answers;
-  const std::int64_t count = symbols.size(0), positions = symbols.size(1);
-  const std::int32_t* data = symbols.data_ptr<std::int32_t>();
-  for (std::int64_t n = 0; n < count; ++n) {
-    answers.assignments.emplace_back(data + n * positions, data + (n + 1) * positions);
+  for (const decode::Beliefs& beliefs : rows) {
+    answers.assignments.emplace_back();
+    for (std::size_t i = 0; i < program.positions.size(); ++i)
+      answers.assignments.back().push_back(
+          most_likely(beliefs, static_cast<std::size_t>(program.max_symbols()), i));
   }
   return answers;
 }
 
-decode::Beliefs row_of(const torch::Tensor& beliefs, std::int64_t n) {
-  const torch::Tensor row = beliefs[n].contiguous();
-  return {row.data_ptr<double>(), row.data_ptr<double>() + row.numel()};
-}
-
-// Decodes every example; `guide` may be undefined. `evidence` [examples, positions] bool: locked first by
-// greedy, searched for a reading with one completion by `unique`.
+// Decodes every example; `guide` may be empty. `evidence` is locked first by greedy, searched for a reading
+// with one completion by `unique`.
 std::vector<decode::Decoded> decode_all(const task::Task& task, decode::DecodeOptions options,
-                                        const torch::Tensor& beliefs, const torch::Tensor& guide,
-                                        const torch::Tensor& evidence) {
-  std::vector<decode::Query> queries(static_cast<std::size_t>(beliefs.size(0)));
-  for (std::int64_t n = 0; n < beliefs.size(0); ++n) {
-    decode::Query& query = queries[static_cast<std::size_t>(n)];
-    query.beliefs = row_of(beliefs, n);
-    if (guide.defined()) query.guide = row_of(guide, n);
-    if (options.method != decode::Method::kGreedy && !options.unique) continue;
-    for (std::int64_t position = 0; position < evidence.size(1); ++position) {
-      if (evidence[n][position].item<bool>()) query.evidence.push_back(static_cast<int>(position));
-    }
+                                        const std::vector<decode::Beliefs>& beliefs,
+                                        const std::vector<decode::Beliefs>& guide,
+                                        const std::vector<std::vector<int>>& evidence, int threads) {
+  std::vector<decode::Query> queries(beliefs.size());
+  for (std::size_t n = 0; n < beliefs.size(); ++n) {
+    queries[n].beliefs = beliefs[n];
+    if (!guide.empty()) queries[n].guide = guide[n];
+    if (options.method == decode::Method::kGreedy || options.unique) queries[n].evidence = evidence[n];
   }
   options.minimal_conflict = false;
-  return decode::Decoder(task.shared_program()).decode_batch(queries, options, at::get_num_threads());
+  return decode::Decoder(task.shared_program()).decode_batch(queries, options, threads);
 }
 
 Answers answers_of(const std::vector<decode::Decoded>& results) {
@@ -167,18 +177,11 @@ Answers answers_of(const std::vector<decode::Decoded>& results) {
   return answers;
 }
 
-Answers decoded(const task::Task& task, decode::Method method, const torch::Tensor& beliefs,
-                const torch::Tensor& guide, const torch::Tensor& evidence) {
-  decode::DecodeOptions options;
-  options.method = method;
-  return answers_of(decode_all(task, options, beliefs, guide, evidence));
-}
-
 // The pipeline: perception's argmax at the clues, and clingo for the rest.
 Answers completed_by_clingo(const compile::ConstraintProgram& program, const infer::ProgramSource& source,
-                            const torch::Tensor& beliefs, const torch::Tensor& evidence) {
-  const Answers read = most_likely(beliefs);
-  const auto given = evidence.accessor<bool, 2>();
+                            const std::vector<decode::Beliefs>& beliefs,
+                            const std::vector<std::vector<int>>& evidence) {
+  const Answers read = most_likely(program, beliefs);
   std::vector<std::vector<std::string>> clues;
   std::vector<std::string> atoms;
   for (const compile::Position& position : program.positions) {
@@ -188,8 +191,8 @@ Answers completed_by_clingo(const compile::ConstraintProgram& program, const inf
   }
   for (std::size_t n = 0; n < read.assignments.size(); ++n) {
     clues.emplace_back();
-    for (std::size_t position = 0; position < program.positions.size(); ++position) {
-      if (!given[static_cast<std::int64_t>(n)][static_cast<std::int64_t>(position)]) continue;
+    for (const int given : evidence[n]) {
+      const auto position = static_cast<std::size_t>(given);
       clues.back().push_back(
           program.positions[position].atoms[static_cast<std::size_t>(read.assignments[n][position])]);
     }
@@ -211,12 +214,31 @@ Answers completed_by_clingo(const compile::ConstraintProgram& program, const inf
   return completed;
 }
 
+// The share of the reader's answers that are answer sets to which the evidence gives any probability.
+double valid_share(const compile::ConstraintProgram& program, const Answers& answers,
+                   const std::vector<decode::Beliefs>& beliefs,
+                   const std::vector<std::vector<int>>& evidence) {
+  constexpr double kImpossible = 1e-6;  // the reasoner's floor for evidence: less is none
+  const auto symbols = static_cast<std::size_t>(program.max_symbols());
+  std::size_t valid = 0;
+  for (std::size_t n = 0; n < answers.assignments.size(); ++n) {
+    const Assignment& answer = answers.assignments[n];
+    const bool allowed = std::all_of(evidence[n].begin(), evidence[n].end(), [&](int given) {
+      const auto position = static_cast<std::size_t>(given);
+      return beliefs[n][position * symbols + static_cast<std::size_t>(answer[position])] >= kImpossible;
+    });
+    valid += allowed && compile::violated_groups(program, answer).empty();
+  }
+  return static_cast<double>(valid) /
+         static_cast<double>(std::max<std::size_t>(1, answers.assignments.size()));
+}
+
 }  // namespace
 
-json measure(const task::Task& task, const Answers& answers, const torch::Tensor& labels, bool certify) {
+json measure(const task::Task& task, const Answers& answers, const task::Table<std::int16_t>& labels,
+             bool certify) {
   const infer::ProgramSource& program = task.config().program;
   const compile::ConstraintProgram& compiled = task.program();
-  const auto truth = labels.accessor<std::int16_t, 2>();
   const auto count = static_cast<std::int64_t>(answers.assignments.size());
   double cells = 0, boards = 0, satisfied = 0;
   std::vector<verify::ChosenAtoms> chosen;
@@ -225,8 +247,8 @@ json measure(const task::Task& task, const Answers& answers, const torch::Tensor
     if (answer.empty()) continue;
     std::int64_t right = 0, known = 0;
     for (std::size_t position = 0; position < answer.size(); ++position) {
-      known += truth[n][static_cast<std::int64_t>(position)] >= 0;
-      right += truth[n][static_cast<std::int64_t>(position)] == answer[position];
+      known += labels[n][position] >= 0;
+      right += labels[n][position] == answer[position];
     }
     cells += static_cast<double>(right) / static_cast<double>(std::max<std::int64_t>(1, known));
     boards += right == known;
@@ -235,7 +257,8 @@ json measure(const task::Task& task, const Answers& answers, const torch::Tensor
   }
   const double n = static_cast<double>(std::max<std::int64_t>(1, count));
   json result = {{"cell", cells / n}, {"board", boards / n}, {"csr", satisfied / n}, {"vcsr", nullptr}};
-  if (!(labels >= 0).any().item<bool>()) result["cell"] = result["board"] = nullptr;
+  if (std::none_of(labels.cells.begin(), labels.cells.end(), [](std::int16_t label) { return label >= 0; }))
+    result["cell"] = result["board"] = nullptr;
   if (!certify) return result;
   double valid = 0;
   if (!chosen.empty()) {
@@ -251,78 +274,100 @@ json measure(const task::Task& task, const Answers& answers, const torch::Tensor
   return result;
 }
 
-json evaluate_boards(nn::Model& model, const task::Task& task, const task::Instances& instances,
-                     torch::Device device, const EvaluateOptions& options) {
-  Reader reader(model, task, instances, device, options);
+json evaluate_boards(infer::PerceiverAndGuide& networks, const task::Task& task,
+                     const task::Instances& instances, const EvaluateOptions& options) {
+  Reader reader(networks, task, instances, options);
   const compile::ConstraintProgram& program = task.program();
-  const torch::Tensor evidence = instances.evidence.cpu(), labels = instances.labels.cpu();
+  const std::vector<std::vector<int>>& evidence = reader.evidence_positions();
+  const auto symbols = static_cast<std::size_t>(program.max_symbols());
   json result = {{"boards", instances.size()}, {"clue_accuracy", nullptr}};
   const auto table = [&](bool perceived) {
     const char* which = perceived ? "perceived" : "given";
     if (options.report) options.report(std::string("reading with ") + which + " clues");
     const Beliefs beliefs = reader.beliefs(perceived);
-    const auto row = [&](const Answers& answers) { return measure(task, answers, labels, options.certify); };
+    const auto row = [&](const Answers& answers) {
+      return measure(task, answers, instances.labels, options.certify);
+    };
+    const auto decoded = [&](const decode::DecodeOptions& how, const std::vector<decode::Beliefs>& from,
+                             const std::vector<decode::Beliefs>& guide) {
+      return decode_all(task, how, from, guide, evidence, options.threads);
+    };
     json rows;
-    rows["raw"] = row(most_likely(beliefs.answer));
-    rows["refined"] = row(most_likely(beliefs.refined));
-    if (beliefs.restarted.defined()) {
-      rows["restarts"] = row(most_likely(beliefs.restarted));
+    rows["raw"] = row(most_likely(program, beliefs.answer));
+    rows["refined"] = row(most_likely(program, beliefs.refined));
+    if (!beliefs.restarted.empty()) {
+      std::vector<decode::Beliefs> restarted;
+      double trajectories = 0;
+      for (const infer::Guidance& guided : beliefs.restarted) {
+        restarted.push_back(guided.beliefs);
+        trajectories += guided.trajectories;
+      }
+      const Answers answers = most_likely(program, restarted);
+      rows["restarts"] = row(answers);
       rows["restarts"]["most"] = options.restarts;
-      rows["restarts"]["trajectories"] = beliefs.trajectories.to(torch::kFloat64).mean().item<double>();
-      rows["restarts"]["valid"] = beliefs.valid.to(torch::kFloat64).mean().item<double>();
+      rows["restarts"]["trajectories"] = trajectories / static_cast<double>(restarted.size());
+      rows["restarts"]["valid"] = valid_share(program, answers, beliefs.evidence, evidence);
     }
     // Greedy locks clues to what was read, whatever the reasoner thinks of them.
-    const torch::Tensor locked = torch::where(evidence.unsqueeze(-1), beliefs.evidence, beliefs.answer);
-    rows["greedy"] = row(decoded(task, decode::Method::kGreedy, locked, {}, evidence));
-    rows["map"] = row(decoded(task, decode::Method::kMap, beliefs.evidence, beliefs.answer, evidence));
-    if (perceived) {
-      rows["perception_map"] = row(decoded(task, decode::Method::kMap, beliefs.evidence, {}, evidence));
-      if (evidence.any(1).all().item<bool>()) {
-        decode::DecodeOptions unique;
-        unique.unique = true;
-        const auto results = decode_all(task, unique, beliefs.evidence, beliefs.answer, evidence);
-        rows["unique_map"] = row(answers_of(results));
-        const auto found = std::count_if(results.begin(), results.end(),
-                                         [](const decode::Decoded& one) { return one.unique->found; });
-        rows["unique_map"]["unique"] = static_cast<double>(found) / static_cast<double>(results.size());
+    std::vector<decode::Beliefs> locked = beliefs.answer;
+    for (std::size_t n = 0; n < locked.size(); ++n) {
+      for (const int position : evidence[n]) {
+        const auto first = static_cast<std::ptrdiff_t>(static_cast<std::size_t>(position) * symbols);
+        std::copy_n(beliefs.evidence[n].begin() + first, symbols, locked[n].begin() + first);
       }
-      const torch::Tensor read = beliefs.evidence.argmax(-1) == labels, known = evidence & (labels >= 0);
-      if (known.any().item<bool>())
-        result["clue_accuracy"] = (read & known).sum().item<double>() / known.sum().item<double>();
-      if (const json observed = observed_accuracy(
-              task, instances, decoded(task, decode::Method::kMap, beliefs.evidence, {}, evidence));
-          !observed.is_null() && !task.supervision().atoms.empty()) {
-        result["observed_accuracy"] = observed;
-      }
-      if (options.pipeline)
-        rows["pipeline"] =
-            row(completed_by_clingo(program, task.config().program, beliefs.evidence, evidence));
     }
+    decode::DecodeOptions greedy, unique;
+    greedy.method = decode::Method::kGreedy;
+    unique.unique = true;
+    rows["greedy"] = row(answers_of(decoded(greedy, locked, {})));
+    rows["map"] = row(answers_of(decoded({}, beliefs.evidence, beliefs.answer)));
+    if (!perceived) return rows;
+    const Answers alone = answers_of(decoded({}, beliefs.evidence, {}));
+    rows["perception_map"] = row(alone);
+    if (std::none_of(evidence.begin(), evidence.end(), [](const auto& own) { return own.empty(); })) {
+      const auto results = decoded(unique, beliefs.evidence, beliefs.answer);
+      rows["unique_map"] = row(answers_of(results));
+      const auto found = std::count_if(results.begin(), results.end(),
+                                       [](const decode::Decoded& one) { return one.unique->found; });
+      rows["unique_map"]["unique"] = static_cast<double>(found) / static_cast<double>(results.size());
+    }
+    double read = 0, known = 0;
+    for (std::size_t n = 0; n < evidence.size(); ++n) {
+      for (const int position : evidence[n]) {
+        const std::int16_t label = instances.labels[static_cast<std::int64_t>(n)][position];
+        known += label >= 0;
+        read += label >= 0 &&
+                label == most_likely(beliefs.evidence[n], symbols, static_cast<std::size_t>(position));
+      }
+    }
+    if (known > 0) result["clue_accuracy"] = read / known;
+    if (!task.supervision().atoms.empty()) {
+      if (const json observed = observed_accuracy(task, instances, alone); !observed.is_null())
+        result["observed_accuracy"] = observed;
+    }
+    if (options.pipeline)
+      rows["pipeline"] = row(completed_by_clingo(program, task.config().program, beliefs.evidence, evidence));
     return rows;
   };
-  if (model.reasoner) result["given_clues"] = table(false);
-  if (!model.perception.is_empty()) result["perceived_clues"] = table(true);
+  if (networks.guide) result["given_clues"] = table(false);
+  if (networks.perceiver) result["perceived_clues"] = table(true);
   return result;
 }
 
-json evaluate_tuples(nn::Model& model, const task::Task& task, const task::Instances& instances,
-                     torch::Device device, const EvaluateOptions& options) {
-  Reader reader(model, task, instances, device, options);
-  const torch::Tensor evidence = instances.evidence.cpu(), labels = instances.labels.cpu().to(torch::kInt64);
+json evaluate_tuples(infer::PerceiverAndGuide& networks, const task::Task& task,
+                     const task::Instances& instances, const EvaluateOptions& options) {
+  Reader reader(networks, task, instances, options);
   const Beliefs beliefs = reader.beliefs(true);
   const bool sum = has_sum(task);
   const auto accuracies = [&](const Answers& answers) {
     double digits = 0, sums = 0;
-    const auto truth = labels.accessor<std::int64_t, 2>();
-    const auto shown = evidence.accessor<bool, 2>();
     std::int64_t pictures = 0;
     for (std::size_t n = 0; n < answers.assignments.size(); ++n) {
       const auto row = static_cast<std::int64_t>(n);
       bool rest = true;
       for (std::size_t position = 0; position < answers.assignments[n].size(); ++position) {
-        const auto column = static_cast<std::int64_t>(position);
-        const bool right = truth[row][column] == answers.assignments[n][position];
-        if (shown[row][column]) {
+        const bool right = instances.labels[row][position] == answers.assignments[n][position];
+        if (instances.evidence[row][position]) {
           digits += right;
           ++pictures;
         } else {
@@ -340,9 +385,10 @@ json evaluate_tuples(nn::Model& model, const task::Task& task, const task::Insta
     }
     return figures;
   };
-  const json map = accuracies(decoded(task, decode::Method::kMap, beliefs.evidence, {}, evidence));
+  const json map = accuracies(
+      answers_of(decode_all(task, {}, beliefs.evidence, {}, reader.evidence_positions(), options.threads)));
   // Without a reasoner the sum is the program's: that of the most likely digits.
-  json result = model.reasoner ? accuracies(most_likely(beliefs.answer)) : map;
+  json result = networks.guide ? accuracies(most_likely(task.program(), beliefs.answer)) : map;
   result["map"] = map;
   result["n"] = task.pictures().positions.size();
   result["examples"] = instances.size();
@@ -356,39 +402,50 @@ json evaluate_tuples(nn::Model& model, const task::Task& task, const task::Insta
   return result;
 }
 
-json evaluate_pictures(nn::Model& model, const task::Task& task, const task::Instances& instances,
-                       torch::Device device, const EvaluateOptions& options) {
-  Reader reader(model, task, instances, device, options);
+json evaluate_pictures(infer::PerceiverAndGuide& networks, const task::Task& task,
+                       const task::Instances& instances, const EvaluateOptions& options) {
+  Reader reader(networks, task, instances, options);
   const Beliefs beliefs = reader.beliefs(true);
-  const torch::Tensor shown = instances.evidence.cpu(), labels = instances.labels.cpu().to(torch::kInt64);
-  const torch::Tensor p = beliefs.evidence.index({shown}), truth = labels.index({shown});
-  const auto [confidence, read] = p.max(-1);
-  const torch::Tensor right = (read == truth).to(torch::kFloat64);
-  const torch::Tensor likelihood = p.gather(1, truth.unsqueeze(1)).clamp_min(1e-30).log();
-  // Expected calibration error over fifteen equal bins of confidence.
-  const torch::Tensor bin = (confidence * 15).to(torch::kInt64).clamp_max(14);
-  double error = 0;
-  for (int b = 0; b < 15; ++b) {
-    const torch::Tensor in = bin == b;
-    const double share = in.to(torch::kFloat64).mean().item<double>();
-    if (share > 0)
-      error += share * std::abs((right.index({in}).mean() - confidence.index({in}).mean()).item<double>());
+  const auto symbols = static_cast<std::size_t>(task.program().max_symbols());
+  constexpr int kBins = 15;  // of confidence, equally wide
+  struct Bin {
+    double count = 0, right = 0, confidence = 0;
+  };
+  Bin all, bins[kBins];
+  double likelihood = 0;
+  for (std::size_t n = 0; n < beliefs.evidence.size(); ++n) {
+    for (const int given : reader.evidence_positions()[n]) {
+      const auto position = static_cast<std::size_t>(given);
+      const double* const p = beliefs.evidence[n].data() + position * symbols;
+      const int read = most_likely(beliefs.evidence[n], symbols, position),
+                label = instances.labels[static_cast<std::int64_t>(n)][position];
+      Bin& bin = bins[std::min(kBins - 1, static_cast<int>(p[read] * kBins))];
+      for (Bin* counted : {&all, &bin}) {
+        counted->count += 1;
+        counted->right += read == label;
+        counted->confidence += p[read];
+      }
+      likelihood += std::log(std::max(1e-30, label < 0 ? 0 : p[label]));
+    }
   }
-  return {{"digit_accuracy", right.mean().item<double>()},
-          {"examples", right.size(0)},
-          {"negative_log_likelihood", -likelihood.mean().item<double>()},
+  // Expected calibration error.
+  double error = 0;
+  for (const Bin& bin : bins) error += std::abs(bin.right - bin.confidence) / all.count;
+  return {{"digit_accuracy", all.right / all.count},
+          {"examples", static_cast<std::int64_t>(all.count)},
+          {"negative_log_likelihood", -likelihood / all.count},
           {"calibration_error", error}};
 }
 
-json evaluate(nn::Model& model, const task::Task& task, const task::Instances& instances,
-              torch::Device device, const EvaluateOptions& options) {
+json evaluate(infer::PerceiverAndGuide& networks, const task::Task& task, const task::Instances& instances,
+              const EvaluateOptions& options) {
   switch (task::source_of(task.config().data.source).figures) {
     case task::Figures::kBoards:
-      return evaluate_boards(model, task, instances, device, options);
+      return evaluate_boards(networks, task, instances, options);
     case task::Figures::kTuples:
-      return evaluate_tuples(model, task, instances, device, options);
+      return evaluate_tuples(networks, task, instances, options);
     case task::Figures::kPictures:
-      return evaluate_pictures(model, task, instances, device, options);
+      return evaluate_pictures(networks, task, instances, options);
   }
   AS2_REQUIRE(false, "figures of the table");
 }

@@ -1,6 +1,7 @@
 #include "eval/observed.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "prob/observation.h"
 
@@ -9,10 +10,6 @@ namespace as2::eval {
 nlohmann::json observed_accuracy(const task::Task& task, const task::Instances& instances,
                                  const Answers& answers) {
   const std::vector<task::ObservedAtom>& atoms = task.supervision().atoms;
-  const torch::Tensor labels = instances.labels.cpu(), observed = instances.observed.cpu();
-  const torch::Tensor truth = instances.atoms.defined() ? instances.atoms.cpu() : torch::Tensor();
-  const auto symbol = labels.accessor<std::int16_t, 2>();
-  const auto seen = observed.accessor<bool, 2>();
   std::int64_t right = 0, judged = 0;
   for (std::int64_t n = 0; n < instances.size(); ++n) {
     const compile::Assignment& answer = answers.assignments[static_cast<std::size_t>(n)];
@@ -20,13 +17,13 @@ nlohmann::json observed_accuracy(const task::Task& task, const task::Instances& 
                                         ? std::vector<char>()
                                         : compile::evaluate_nodes(task.program(), answer);
     bool agrees = !answer.empty(), says = false;
-    for (std::int64_t i = 0; i < labels.size(1); ++i) {
-      if (!seen[n][i]) continue;
+    for (std::int64_t i = 0; i < instances.positions(); ++i) {
+      if (!instances.observed[n][i]) continue;
       says = true;
-      agrees = agrees && answer[static_cast<std::size_t>(i)] == symbol[n][i];
+      agrees = agrees && answer[static_cast<std::size_t>(i)] == instances.labels[n][i];
     }
-    for (std::size_t a = 0; truth.defined() && a < atoms.size(); ++a) {
-      const int holds = truth[n][static_cast<std::int64_t>(a)].item<std::int8_t>();
+    for (std::size_t a = 0; instances.atoms.defined() && a < atoms.size(); ++a) {
+      const int holds = instances.atoms[n][a];
       if (holds < 0) continue;
       says = true;
       agrees = agrees && prob::holds({atoms[a].about}, answer, nodes) == (holds == 1);

@@ -1,7 +1,7 @@
 // How often answers agree with what examples observe.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "eval/evaluate.h"
 

@@ -4,10 +4,19 @@
 #include "files.h"
 
 namespace as2::eval {
+namespace {
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+}  // namespace
 
 Trained load_trained(const std::filesystem::path& weights, const std::string& task,
                      const std::vector<std::string>& overrides, const task::TaskOptions& options) {
-  Trained trained{infer::read_card(weights), nullptr, nullptr};
+  Trained trained{infer::read_card(weights), nullptr};
   infer::Card& card = trained.card;
   if (card.task != task) {
     throw InputError({weights.string()}, "is a model of the task '" + card.task + "', not of '" + task + "'");
@@ -29,7 +38,13 @@ Trained load_trained(const std::filesystem::path& weights, const std::string& ta
     settings.without_effect(section, "it is for training");
   settings.refuse_unused(/*overrides=*/true);
   trained.task = std::make_unique<task::Task>(config, options);
-  trained.model = nn::load_model(card, trained.task->program());
+  if (!card.network.perception) return trained;
+  if (trained.task->classes() != card.pictures.classes) {
+    throw InputError({weights.string()}, "the task's pictures have other classes than the model tells apart",
+                     {"the model's are " + listed(card.pictures.classes),
+                      "the task's are " + listed(trained.task->classes())});
+  }
+  card.pictures.positions = config.images.positions;
   return trained;
 }
 

@@ -6,20 +6,19 @@
 #include <string>
 #include <vector>
 
-#include "nn/model.h"
+#include "infer/card.h"
 #include "task/task.h"
 
 namespace as2::eval {
 
 struct Trained {
-  infer::Card card;
+  infer::Card card;  // with its pictures where the task has them
   std::unique_ptr<task::Task> task;
-  std::shared_ptr<nn::Model> model;
 };
 
 // The task as the settings beside `weights` describe it, with `key=value` laid over them; of [model] only
-// what can change after training. InputError for a model of another task than `task`, and for a setting that
-// evaluation does not use.
+// what can change after training. InputError for a model of another task than `task`, for a setting that
+// evaluation does not use, and for pictures of other classes than the model knows.
 Trained load_trained(const std::filesystem::path& weights, const std::string& task,
                      const std::vector<std::string>& overrides, const task::TaskOptions& options);
 

@@ -22,6 +22,8 @@ class Stopwatch {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
+}  // namespace
+
 decode::Beliefs uniform_beliefs(const compile::ConstraintProgram& program) {
   const auto stride = static_cast<std::size_t>(program.max_symbols());
   decode::Beliefs beliefs(program.positions.size() * stride, 0);
@@ -32,8 +34,6 @@ decode::Beliefs uniform_beliefs(const compile::ConstraintProgram& program) {
   }
   return beliefs;
 }
-
-}  // namespace
 
 Solver::Solver(std::shared_ptr<const compile::ConstraintProgram> program,
                std::unique_ptr<Perceiver> perceiver, std::unique_ptr<Guide> guide,
@@ -83,14 +83,14 @@ std::vector<Answer> Solver::answer(std::vector<Evidence> evidence, SolveTimes* t
 
 std::vector<Answer> Solver::answer_together(Evidence* first, std::size_t count, SolveTimes& times) {
   Stopwatch watch;
-  std::vector<decode::Beliefs> reasoned;
-  if (guide_) reasoned = guide_->guide({first, first + count});
+  std::vector<Guidance> guided;
+  if (guide_) guided = guide_->guide({first, first + count}, {options_.passes, options_.restarts});
   times.reasoning += watch.lap();
   std::vector<Answer> answers(count);
   for (std::size_t n = 0; n < count; ++n) {
     answers[n].beliefs = std::move(first[n].beliefs);
     answers[n].evidence = std::move(first[n].positions);
-    answers[n].reasoned = guide_ ? std::move(reasoned[n]) : answers[n].beliefs;
+    answers[n].reasoned = guide_ ? std::move(guided[n].beliefs) : answers[n].beliefs;
   }
   decode::DecodeOptions options;
   options.models = 2;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "as2/open_solver.h"
+#include "infer/open.h"
 #include "infer/program.h"
 #include "native/soft_tp_reasoner.h"
 #include "native/transformer.h"
@@ -40,15 +41,15 @@ class NativePerceiver : public infer::Perceiver {
 
 class NativeGuide : public infer::Guide {
  public:
-  NativeGuide(std::shared_ptr<Networks> networks, const ReasonerLimits& limits)
-      : networks_(std::move(networks)), limits_(limits) {}
-  std::vector<decode::Beliefs> guide(const std::vector<infer::Evidence>& instances) override {
-    return networks_->guide(instances, limits_);
+  explicit NativeGuide(std::shared_ptr<Networks> networks) : networks_(std::move(networks)) {}
+  bool has_trajectories() const override { return networks_->reasoner()->has_trajectories(); }
+  std::vector<infer::Guidance> guide(const std::vector<infer::Evidence>& instances,
+                                     const infer::GuideLimits& limits) override {
+    return networks_->guide(instances, {limits.passes, limits.restarts, {}});
   }
 
  private:
   std::shared_ptr<Networks> networks_;
-  ReasonerLimits limits_;
 };
 
 }  // namespace
@@ -108,7 +109,7 @@ std::vector<std::vector<double>> Networks::perceive(const std::vector<const infe
   return beliefs;
 }
 
-std::vector<decode::Beliefs> Networks::guide(const std::vector<infer::Evidence>& instances,
+std::vector<infer::Guidance> Networks::guide(const std::vector<infer::Evidence>& instances,
                                              const ReasonerLimits& limits) {
   const std::size_t positions = program_->positions.size(),
                     symbols = static_cast<std::size_t>(program_->max_symbols());
@@ -122,35 +123,30 @@ std::vector<decode::Beliefs> Networks::guide(const std::vector<infer::Evidence>&
   const ReasonerOutput output =
       reasoner_->run(threads_, options_.memory,
                      {static_cast<std::int64_t>(instances.size()), beliefs.data(), evidence.data()}, limits);
-  std::vector<decode::Beliefs> rows;
+  std::vector<infer::Guidance> rows(instances.size());
   const float* logits = output.logits.data();
   for (std::size_t n = 0; n < instances.size(); ++n) {
-    rows.emplace_back();
+    rows[n].trajectories = output.trajectories[n];
     for (std::size_t i = 0; i < positions; ++i, logits += symbols) {
       const auto own = softmax(logits, symbols);
-      rows.back().insert(rows.back().end(), own.begin(), own.end());
+      rows[n].beliefs.insert(rows[n].beliefs.end(), own.begin(), own.end());
     }
   }
   return rows;
 }
 
+infer::PerceiverAndGuide perceiver_and_guide(std::shared_ptr<Networks> networks) {
+  infer::PerceiverAndGuide both;
+  if (networks->perception()) both.perceiver = std::make_unique<NativePerceiver>(networks);
+  if (networks->reasoner()) both.guide = std::make_unique<NativeGuide>(networks);
+  return both;
+}
+
 infer::Solver open_solver(const infer::Card& card, std::shared_ptr<const compile::ConstraintProgram> program,
                           bool with_guide, const infer::SolverOptions& solver, const EngineOptions& engine) {
-  if (!card.network.perception) {
-    throw InputError({card.weights.string()}, "the model has no perception, so it reads no pictures",
-                     {"give --model a model of pictures, as `as2 train` writes it"});
-  }
-  const auto networks = std::make_shared<Networks>(card, program, engine);
-  std::unique_ptr<infer::Guide> guide;
-  const Reasoner* const reasoner = with_guide ? networks->reasoner() : nullptr;
-  if (solver.restarts > 1 && !(reasoner && reasoner->has_trajectories())) {
-    throw InputError({card.weights.string()},
-                     "restarts have no effect on this model: without noise every trajectory is the same",
-                     {"give --model a model that was trained with noise, as preset hard does"});
-  }
-  if (reasoner)
-    guide = std::make_unique<NativeGuide>(networks, ReasonerLimits{solver.passes, solver.restarts});
-  return {std::move(program), std::make_unique<NativePerceiver>(networks), std::move(guide), solver};
+  return infer::make_solver(card, program,
+                            perceiver_and_guide(std::make_shared<Networks>(card, program, engine)),
+                            with_guide, solver);
 }
 
 infer::Solver open_solver(const std::filesystem::path& weights, const OpenOptions& options) {

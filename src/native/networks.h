@@ -34,7 +34,7 @@ class Networks {
 
   // Perception's distribution over the symbols of each picture's position.
   std::vector<std::vector<double>> perceive(const std::vector<const infer::Picture*>& pictures);
-  std::vector<decode::Beliefs> guide(const std::vector<infer::Evidence>& instances,
+  std::vector<infer::Guidance> guide(const std::vector<infer::Evidence>& instances,
                                      const ReasonerLimits& limits = {});
 
  private:
@@ -45,6 +45,9 @@ class Networks {
   std::unique_ptr<Reasoner> reasoner_;
   Threads threads_;
 };
+
+// The networks as a solver has them, those that there are.
+infer::PerceiverAndGuide perceiver_and_guide(std::shared_ptr<Networks> networks);
 
 // Answers for `program`, which need not be the card's own where the network allows it. Without `with_guide`
 // the reasoner is left out. InputError also where the weights read no pictures.

@@ -17,8 +17,9 @@ struct ReasonerInput {
 };
 
 struct ReasonerOutput {
-  std::vector<float> logits;  // [count, positions, symbols], −inf outside the domain
-  std::vector<int> passes;    // [count]: passes of the first trajectory before halting
+  std::vector<float> logits;      // [count, positions, symbols], −inf outside the domain
+  std::vector<int> passes;        // [count]: passes of the first trajectory before halting
+  std::vector<int> trajectories;  // [count]: how many were run
 };
 
 struct ReasonerLimits {

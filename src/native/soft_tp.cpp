@@ -22,7 +22,7 @@ using Form = CircuitBuilder::Form;
 // Where a factor applies.
 struct Term {
   std::int32_t cell, family_cell;
-  float weight;  // its share of the mean in leave_one_out
+  float family_weight, group_weight;  // its share of the mean in leave_one_out and in refine
 };
 
 struct Nogood {
@@ -60,11 +60,13 @@ struct SoftTp::Tables {
   template <class Visit>
   void visit_others(const float* beliefs, Scratch& scratch, Visit visit) const;
   // Runs the kernels of exclusive groups and linear constraints.
-  void run_kernels(const tp::kernels::Block<float>& block) const;
+  void run_kernels(const tp::Layouts& layouts, const tp::kernels::Block<float>& block) const;
   std::int64_t lanes_size() const;
 
-  std::int64_t cells = 0;
-  std::vector<float> base;  // [families · cells]: 1 where a family has no term inside the domain
+  std::int64_t cells = 0, symbols = 0;
+  std::vector<float> base;        // [families · cells]: 1 where a family has no term inside the domain
+  std::vector<float> group_base;  // [cells]: the share of the position's groups that have no term there
+  std::vector<char> inside;       // [cells]: of a domain
   std::unique_ptr<const tp::KernelTables> kernels;
   std::vector<std::vector<Reference>> sums;  // set literals of several symbols, values after 0 and 1
   std::vector<Entry> circuit;                // values after these
@@ -83,7 +85,14 @@ SoftTp::Tables::Tables(const compile::ConstraintProgram& program) {
   CollectedTerms collected(program);
   const tp::TermCounts counts = collected.counts();
   cells = collected.cells;
+  symbols = collected.symbols;
   for (const double one : collected.family_base(counts)) base.push_back(static_cast<float>(one));
+  for (const double share : counts.shares_without_term(cells))
+    group_base.push_back(static_cast<float>(share));
+  for (const compile::Position& position : program.positions) {
+    for (std::int64_t s = 0; s < symbols; ++s)
+      inside.push_back(s < static_cast<std::int64_t>(position.symbols.size()));
+  }
   kernels = std::make_unique<tp::KernelTables>(program, counts);
   sums = collected.sums;
 
@@ -91,9 +100,10 @@ SoftTp::Tables::Tables(const compile::ConstraintProgram& program) {
     if (reference.index < 0) reference.index = first_entry() - 1 - reference.index;
     return reference;
   };
-  const auto term = [&](int family, std::int64_t cell) {
+  const auto term = [&](int family, std::int64_t group, std::int64_t cell) {
     return Term{static_cast<std::int32_t>(cell), static_cast<std::int32_t>(family * cells + cell),
-                static_cast<float>(counts.family_weight(family, cell))};
+                static_cast<float>(counts.family_weight(family, cell)),
+                static_cast<float>(counts.group_weight(group, cell))};
   };
   for (const CollectedTerms::Product& product : collected.nogoods) {
     Nogood nogood;
@@ -101,15 +111,15 @@ SoftTp::Tables::Tables(const compile::ConstraintProgram& program) {
       nogood.literals.push_back(placed(product.members[k]));
       nogood.terms.emplace_back();
       for (const std::int64_t cell : product.cells[k])
-        nogood.terms.back().push_back(term(product.family, cell));
+        nogood.terms.back().push_back(term(product.family, product.group, cell));
     }
     most_literals = std::max(most_literals, static_cast<std::int64_t>(nogood.literals.size()));
     nogoods.push_back(std::move(nogood));
   }
   for (const CollectedTerms::Derived& derived : collected.deriveds)
-    deriveds.push_back({placed(derived.violated), term(derived.family, derived.cell)});
+    deriveds.push_back({placed(derived.violated), term(derived.family, derived.group, derived.cell)});
   for (const CollectedTerms::AlwaysViolated& always : collected.always_violated)
-    always_violated.push_back(term(always.family, always.cell));
+    always_violated.push_back(term(always.family, always.group, always.cell));
   if (!deriveds.empty()) {
     for (const CircuitBuilder::Entry& given : collected.circuit.entries()) {
       Entry entry;
@@ -234,9 +244,8 @@ void SoftTp::Tables::visit_others(const float* beliefs, Scratch& scratch, Visit 
   }
 }
 
-void SoftTp::Tables::run_kernels(const tp::kernels::Block<float>& block) const {
+void SoftTp::Tables::run_kernels(const tp::Layouts& layouts, const tp::kernels::Block<float>& block) const {
   using namespace tp::kernels;
-  const tp::Layouts& layouts = kernels->by_family;
   if (layouts.exclusive.slots > 0) best_version<float, ExclusiveLayout>().narrow(layouts.exclusive, block);
   if (layouts.linear.linears > 0) best_version<float, LinearLayout>().narrow(layouts.linear, block);
 }
@@ -271,10 +280,45 @@ void SoftTp::leave_one_out(const float* beliefs, float* factors, Scratch& scratc
   block.beliefs = beliefs;
   block.sums = factors;
   block.scratch = scratch.lanes.data();
-  tables_->run_kernels(block);
+  tables_->run_kernels(tables_->kernels->by_family, block);
   tables_->visit_others(beliefs, scratch, [&](const Term& term, float factor) {
-    factors[term.family_cell] += term.weight * factor;
+    factors[term.family_cell] += term.family_weight * factor;
   });
+}
+
+void SoftTp::refine(float* beliefs, int steps, Scratch& scratch) const {
+  constexpr float kStill = 1e-7F;
+  const Tables& tables = *tables_;
+  for (std::int64_t cell = 0; cell < tables.cells; ++cell) {
+    if (!tables.inside[static_cast<std::size_t>(cell)]) beliefs[cell] = 0;
+  }
+  std::vector<float> factors;
+  bool moved = true;
+  for (int step = 0; step < steps && moved; ++step) {
+    factors = tables.group_base;
+    tp::kernels::Block<float> block;
+    block.task = tp::kernels::Task::kFactors;
+    block.lanes = 1;
+    block.beliefs = beliefs;
+    block.sums = factors.data();
+    block.scratch = scratch.lanes.data();
+    tables.run_kernels(tables.kernels->by_group, block);
+    tables.visit_others(beliefs, scratch, [&](const Term& term, float factor) {
+      factors[static_cast<std::size_t>(term.cell)] += term.group_weight * factor;
+    });
+    moved = false;
+    for (std::int64_t first = 0; first < tables.cells; first += tables.symbols) {
+      float total = 0;
+      for (std::int64_t cell = first; cell < first + tables.symbols; ++cell)
+        total += factors[static_cast<std::size_t>(cell)] *= beliefs[cell];
+      if (total <= 0) continue;  // nothing is left: the position stays as it was
+      for (std::int64_t cell = first; cell < first + tables.symbols; ++cell) {
+        const float refined = factors[static_cast<std::size_t>(cell)] / total;
+        moved = moved || std::abs(refined - beliefs[cell]) > kStill;
+        beliefs[cell] = refined;
+      }
+    }
+  }
 }
 
 float SoftTp::max_residual(const float* beliefs, Scratch& scratch) const {
@@ -285,7 +329,7 @@ float SoftTp::max_residual(const float* beliefs, Scratch& scratch) const {
   block.beliefs = beliefs;
   block.losses = &largest;
   block.scratch = scratch.lanes.data();
-  tables_->run_kernels(block);
+  tables_->run_kernels(tables_->kernels->by_family, block);
   tables_->visit_others(beliefs, scratch, [&](const Term& term, float factor) {
     largest = std::max(largest, std::abs(beliefs[term.cell] * (1.f - factor)));
   });

@@ -25,6 +25,9 @@ class SoftTp {
   // [families, positions, symbols]: the factor without p itself, mean over the family's terms at (position,
   // symbol); 1 where the family says nothing, 0 outside the domain.
   void leave_one_out(const float* beliefs, float* factors, Scratch& scratch) const;
+  // `steps` of refinement (the paper's Eq. 6), in place: p · T_P(p), the mean over the groups that hold the
+  // position, summing to 1. Fewer where nothing moves any more.
+  void refine(float* beliefs, int steps, Scratch& scratch) const;
   // The largest |p − T_P(p)| over all terms.
   float max_residual(const float* beliefs, Scratch& scratch) const;
 

@@ -311,6 +311,7 @@ ReasonerOutput SoftTpReasoner::run(Threads& threads, std::size_t memory, const R
   ReasonerOutput output;
   output.logits.resize(elements(input.count * cells));
   output.passes.resize(elements(input.count));
+  output.trajectories.resize(elements(input.count));
   std::vector<State> states(elements(share.workers));
   for (State& state : states) prepare(state);
   threads.run(
@@ -323,6 +324,7 @@ ReasonerOutput SoftTpReasoner::run(Threads& threads, std::size_t memory, const R
         for (int k = 0; k < limits.restarts && least > 0; ++k) {
           const int used = run_trajectory(state, beliefs, evidence, k, passes, limits.watch);
           if (k == 0) output.passes[elements(n)] = used;
+          output.trajectories[elements(n)] = k + 1;
           const float objected = limits.restarts == 1 ? 0 : objection(state, beliefs, evidence);
           if (objected >= least) continue;
           least = objected;

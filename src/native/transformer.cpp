@@ -145,6 +145,7 @@ ReasonerOutput TransformerReasoner::run(Threads& threads, std::size_t memory, co
   ReasonerOutput output;
   output.logits.resize(elements(input.count * cells));
   output.passes.assign(elements(input.count), 1);
+  output.trajectories.assign(elements(input.count), 1);
   threads.run((input.count + share.at_once - 1) / share.at_once,
               [&](std::int64_t task, int worker) {
                 Scratch& own = scratches[elements(worker)];

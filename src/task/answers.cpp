@@ -1,11 +1,12 @@
 #include "task/answers.h"
 
-#include <ATen/Parallel.h>
-
 #include <algorithm>
+#include <atomic>
+#include <thread>
 
 #include "as2/decoder.h"
 #include "random.h"
+#include "share_work.h"
 
 namespace as2::task {
 namespace {
@@ -65,23 +66,19 @@ Instances sampled_answers(const std::shared_ptr<const compile::ConstraintProgram
                      {"set data.min_clues and data.max_clues to what the program has room for"});
   }
   const decode::Decoder decoder(program);
-  Instances instances;
-  instances.labels = torch::empty({count, positions}, torch::kInt16);
-  instances.evidence = torch::zeros({count, positions}, torch::kBool);
-  auto labels = instances.labels.accessor<std::int16_t, 2>();
-  auto evidence = instances.evidence.accessor<bool, 2>();
-  at::parallel_for(0, count, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t n = begin; n < end; ++n) {
+  Instances instances = Instances::blank(count, positions);
+  std::atomic<std::int64_t> next{0};
+  share_work(std::thread::hardware_concurrency(), [&] {
+    for (std::int64_t n; (n = next++) < count;) {
       Random random(seed, static_cast<std::uint64_t>(n));
       const compile::Assignment answer = random_answer(decoder, size, random);
       if (answer.empty()) throw InputError("the program has no answer set, so there is nothing to train on");
-      for (std::int64_t i = 0; i < positions; ++i)
-        labels[n][i] = static_cast<std::int16_t>(answer[static_cast<std::size_t>(i)]);
+      std::copy(answer.begin(), answer.end(), instances.labels[n]);
       const int most = std::min(max_evidence, static_cast<int>(candidates.size()));
       const auto wanted =
           static_cast<std::size_t>(random.between(min_evidence, std::max(min_evidence, most)));
       for (const int i : unique_evidence(decoder, answer, candidates, wanted, size, random))
-        evidence[n][i] = true;
+        instances.evidence[n][i] = 1;
     }
   });
   return instances;

@@ -1,15 +1,46 @@
+#include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <sstream>
 #include <thread>
 
 #include "datasets/mnist.h"
-#include "nn/model.h"
+#include "formats/safetensors.h"
 #include "sudoku/board_list.h"
 #include "task/examples.h"
 
 namespace as2::task {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+// What the cache keeps: one byte per position, which holds every symbol of a board.
+formats::SafeTensor packed(const std::string& name, const std::vector<std::uint8_t>& cells,
+                           const Instances& instances) {
+  formats::SafeTensor tensor{name, formats::Dtype::kU8, {instances.size(), instances.positions()}, {}};
+  tensor.data.resize(cells.size());
+  if (!cells.empty()) std::memcpy(tensor.data.data(), cells.data(), cells.size());
+  return tensor;
+}
+
+// False where the file is not what was written for this program.
+bool take_kept(const formats::SafeTensorFile& file, const std::string& program, Instances& instances) {
+  const auto of = file.metadata.find("program");
+  if (of == file.metadata.end() || of->second != program) return false;
+  const formats::SafeTensor *labels = file.find("labels"), *evidence = file.find("evidence");
+  for (const formats::SafeTensor* tensor : {labels, evidence}) {
+    if (!tensor || formats::size_of(tensor->dtype) != 1 ||
+        tensor->shape != std::vector<std::int64_t>{instances.size(), instances.positions()})
+      return false;
+  }
+  const auto byte = [](std::byte value) { return std::to_integer<std::uint8_t>(value); };
+  std::transform(labels->data.begin(), labels->data.end(), instances.labels.cells.begin(), byte);
+  std::transform(evidence->data.begin(), evidence->data.end(), instances.evidence.cells.begin(), byte);
+  return true;
+}
+
+}  // namespace
 
 Instances of_boards(const Task& task, const std::vector<sudoku::Board>& boards) {
   const compile::ConstraintProgram& program = task.program();
@@ -22,8 +53,6 @@ Instances of_boards(const Task& task, const std::vector<sudoku::Board>& boards) 
                      std::to_string(cell_positions.size()));
   }
   Instances instances = Instances::blank(count, static_cast<std::int64_t>(program.positions.size()));
-  auto labels = instances.labels.accessor<std::int16_t, 2>();
-  auto evidence = instances.evidence.accessor<bool, 2>();
   std::vector<std::vector<std::int16_t>> symbol(cells);  // [cell][digit]
   for (std::size_t cell = 0; cell < cells; ++cell) {
     symbol[cell].push_back(-1);
@@ -37,8 +66,8 @@ Instances of_boards(const Task& task, const std::vector<sudoku::Board>& boards) 
     const sudoku::Board& board = boards[static_cast<std::size_t>(b)];
     const sudoku::Grid& known = board.solution.empty() ? board.puzzle : board.solution;
     for (std::size_t cell = 0; cell < cells; ++cell) {
-      labels[b][cell_positions[cell]] = symbol[cell][known[cell]];
-      evidence[b][cell_positions[cell]] = board.puzzle[cell] != 0;
+      instances.labels[b][cell_positions[cell]] = symbol[cell][known[cell]];
+      instances.evidence[b][cell_positions[cell]] = board.puzzle[cell] != 0;
     }
   }
   return instances;
@@ -58,14 +87,8 @@ Instances generated_boards(const Task& task, Part part, std::int64_t count) {
   const fs::path path = fs::path(datasets::cache_folder()) / "boards" / name.str();
   std::error_code none;
   if (fs::exists(path, none)) {
-    const formats::SafeTensorFile file = formats::read_safetensors(path);
-    const formats::SafeTensor *labels = file.find("labels"), *evidence = file.find("evidence");
-    if (labels && evidence && file.metadata.count("program") && file.metadata.at("program") == program) {
-      Instances kept;
-      kept.labels = nn::unpack(*labels).to(torch::kInt16);
-      kept.evidence = nn::unpack(*evidence).to(torch::kBool);
-      return kept;
-    }
+    Instances kept = Instances::blank(count, static_cast<std::int64_t>(task.program().positions.size()));
+    if (take_kept(formats::read_safetensors(path), program, kept)) return kept;
   }
   const int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   if (task.options().report && count > 20000)
@@ -75,8 +98,9 @@ Instances generated_boards(const Task& task, Part part, std::int64_t count) {
   if (count > 20000) {
     formats::SafeTensorFile file;
     file.metadata["program"] = program;
-    file.tensors = {nn::pack("labels", instances.labels.to(torch::kUInt8)),
-                    nn::pack("evidence", instances.evidence)};
+    file.tensors = {
+        packed("labels", {instances.labels.cells.begin(), instances.labels.cells.end()}, instances),
+        packed("evidence", instances.evidence.cells, instances)};
     fs::create_directories(path.parent_path(), none);
     formats::write_safetensors(path, file);
   }

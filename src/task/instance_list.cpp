@@ -3,7 +3,6 @@
 #include <map>
 
 #include "infer/example_lines.h"
-#include "infer/network_options.h"
 #include "task/examples.h"
 #include "text.h"
 
@@ -21,26 +20,20 @@ class PictureFiles {
     if (fresh) {
       try {
         const std::vector<std::uint8_t> picture = infer::read_picture(file);
-        pixels_.insert(pixels_.end(), picture.begin(), picture.end());
+        pixels_.columns = static_cast<std::int64_t>(picture.size());
+        pixels_.add_row(picture.data());
       } catch (const InputError& error) {
         throw InputError(place, "a picture cannot be used", {error.what()});
       }
     }
     return kFirstFile - at->second;
   }
-  // [files, 28, 28] uint8; undefined: none.
-  torch::Tensor pixels() const {
-    if (numbers_.empty()) return {};
-    torch::Tensor tensor =
-        torch::empty({static_cast<std::int64_t>(numbers_.size()), infer::kPictureSide, infer::kPictureSide},
-                     torch::kUInt8);
-    std::copy(pixels_.begin(), pixels_.end(), tensor.data_ptr<std::uint8_t>());
-    return tensor;
-  }
+  // [files, 28 · 28]; undefined: none.
+  const Table<std::uint8_t>& pixels() const { return pixels_; }
 
  private:
   std::map<std::string, std::int32_t> numbers_;
-  std::vector<std::uint8_t> pixels_;
+  Table<std::uint8_t> pixels_;
 };
 
 // What lines observe, as the task's observed positions and atoms.
@@ -53,8 +46,8 @@ class LineObservations {
 
   // Sets row n as the line says.
   void set(const ExampleLine& line, std::int64_t n, Instances& instances) const {
-    instances.observed[n].fill_(false);
-    if (instances.atoms.defined()) instances.atoms[n].fill_(-1);
+    std::fill_n(instances.observed[n], instances.positions(), std::uint8_t{0});
+    std::fill_n(instances.atoms[n], instances.atoms.columns, std::int8_t{-1});
     for (const std::string& literal : line.observed) {
       prob::Observation observation;
       try {
@@ -77,21 +70,21 @@ class LineObservations {
     literal.erase(std::remove(literal.begin(), literal.end(), ' '), literal.end());
     const auto column = columns_.find(literal);
     if (column == columns_.end()) return false;
-    instances.atoms[n][static_cast<std::int64_t>(column->second)] = negated ? 0 : 1;
+    instances.atoms[n][column->second] = negated ? 0 : 1;
     return true;
   }
 
   bool set_position(const prob::Observable& about, const ExampleLine& line, const std::string& literal,
                     std::int64_t n, Instances& instances) const {
     if (about.kind != prob::Observable::Kind::kSet || about.set.symbols.size() != 1 ||
-        !task_.supervision().observed[about.set.position].item<bool>())
+        !task_.supervision().observed[static_cast<std::size_t>(about.set.position)])
       return false;
-    torch::Tensor label = instances.labels[n][about.set.position];
-    const int symbol = about.set.symbols[0], before = label.item<std::int16_t>();
-    if (before >= 0 && before != symbol)
+    std::int16_t& label = instances.labels[n][about.set.position];
+    const int symbol = about.set.symbols[0];
+    if (label >= 0 && label != symbol)
       throw InputError(line.place, in_quotes(literal) + " contradicts the position's label");
-    label.fill_(symbol);
-    instances.observed[n][about.set.position] = true;
+    label = static_cast<std::int16_t>(symbol);
+    instances.observed[n][about.set.position] = 1;
     return true;
   }
 
@@ -118,14 +111,15 @@ Instances read_instances(const Task& task, const std::string& path, const ListOp
   const auto count = static_cast<std::int64_t>(lines.size()),
              positions = static_cast<std::int64_t>(program.positions.size());
   Instances instances = Instances::blank(count, positions);
-  torch::Tensor pictures = torch::full({count, positions}, -1, torch::kInt32);
+  Table<std::int32_t> pictures(count, positions, -1);
   PictureFiles files;
   for (std::int64_t n = 0; n < count; ++n) {
     const ExampleLine& line = lines[static_cast<std::size_t>(n)];
-    for (const auto& [position, symbol] : line.labels) instances.labels[n][position] = symbol;
+    for (const auto& [position, symbol] : line.labels)
+      instances.labels[n][position] = static_cast<std::int16_t>(symbol);
     for (const auto& [position, file] : line.images) pictures[n][position] = files.add(file, line.place);
     for (const int position : line.evidence) {
-      instances.evidence[n][position] = true;
+      instances.evidence[n][position] = 1;
       if (task.config().images.source != kNamedPictures || line.images.count(position) > 0 ||
           !std::binary_search(may_have_picture.begin(), may_have_picture.end(), position))
         continue;
@@ -142,7 +136,6 @@ Instances read_instances(const Task& task, const std::string& path, const ListOp
   if (!says) return instances;
   // Lines that do not say what is observed of them are as the settings say.
   instances = supervised(task.shared_program(), task.supervision(), instances, /*use_all=*/true);
-  instances.labels = instances.labels.clone();  // what is shown shares it
   const LineObservations observations(task);
   for (std::int64_t n = 0; n < count; ++n) {
     const ExampleLine& line = lines[static_cast<std::size_t>(n)];

@@ -1,61 +1,57 @@
 #include "task/instances.h"
 
+#include <algorithm>
+#include <numeric>
+
 namespace as2::task {
 
-ImagePool ImagePool::of(const torch::Tensor& pixels, const torch::Tensor& classes,
-                        std::vector<std::string> names) {
-  const torch::Tensor order = std::get<1>(torch::sort(classes, /*stable=*/true, 0, /*descending=*/false));
-  torch::Tensor place = torch::empty_like(order);
-  place.index_put_({order}, torch::arange(order.size(0)));
-  return {pixels.index_select(0, order).contiguous(), classes.index_select(0, order), std::move(names),
-          place};
-}
-
-ImagePool ImagePool::to(torch::Device device) const {
-  return pixels.defined() ? ImagePool{pixels.to(device), classes.to(device), names, place} : *this;
-}
-
-namespace {
-
-constexpr torch::Tensor Instances::*kFields[] = {
-    &Instances::labels, &Instances::evidence, &Instances::pictures, &Instances::shows,
-    &Instances::known,  &Instances::observed, &Instances::atoms};
-
-template <class Change>
-Instances changed(const Instances& from, const Change& change) {
-  Instances to;
-  to.files = from.files;
-  for (const auto field : kFields) {
-    if ((from.*field).defined()) to.*field = change(from.*field);
+ImagePool ImagePool::of(const Table<std::uint8_t>& pixels, const std::vector<int>& classes) {
+  std::vector<std::size_t> order(classes.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return classes[a] < classes[b]; });
+  ImagePool pool;
+  pool.pixels.columns = pixels.columns;
+  pool.pixels.cells.reserve(pixels.cells.size());
+  pool.place.resize(order.size());
+  for (const std::size_t image : order) {
+    pool.place[image] = pool.size();
+    pool.classes.push_back(classes[image]);
+    pool.pixels.add_row(pixels[static_cast<std::int64_t>(image)]);
   }
-  return to;
+  return pool;
 }
-
-}  // namespace
 
 Instances Instances::blank(std::int64_t count, std::int64_t positions) {
   Instances instances;
-  instances.labels = torch::full({count, positions}, -1, torch::kInt16);
-  instances.evidence = torch::zeros({count, positions}, torch::kBool);
+  instances.labels = {count, positions, -1};
+  instances.evidence = {count, positions, 0};
   return instances;
 }
 
 Instances Instances::completed() const {
   Instances whole = *this;
   if (!shows.defined()) whole.shows = labels;
-  if (!known.defined()) whole.known = labels >= 0;
-  if (!observed.defined()) whole.observed = torch::zeros_like(whole.known);
+  if (!known.defined()) {
+    whole.known = {labels.rows, labels.columns, 0};
+    std::transform(labels.cells.begin(), labels.cells.end(), whole.known.cells.begin(),
+                   [](std::int16_t label) { return label >= 0; });
+  }
+  if (!observed.defined()) whole.observed = {labels.rows, labels.columns, 0};
   return whole;
 }
 
 Instances Instances::slice(std::int64_t first, std::int64_t count) const {
-  return changed(*this, [&](const torch::Tensor& tensor) { return tensor.narrow(0, first, count); });
-}
-
-Instances Instances::to(torch::Device device) const {
-  Instances there = changed(*this, [&](const torch::Tensor& tensor) { return tensor.to(device); });
-  if (files.defined()) there.files = files.to(device);
-  return there;
+  Instances part;
+  part.files = files;
+  const auto cut = [&](auto field) {
+    if ((this->*field).defined()) part.*field = (this->*field).slice(first, count);
+  };
+  for (const auto field : {&Instances::labels, &Instances::shows}) cut(field);
+  for (const auto field : {&Instances::evidence, &Instances::known, &Instances::observed}) cut(field);
+  cut(&Instances::pictures);
+  cut(&Instances::atoms);
+  return part;
 }
 
 }  // namespace as2::task

@@ -21,16 +21,10 @@ std::vector<fs::path> sorted_entries(const fs::path& folder) {
   return entries;
 }
 
-// The pictures of a file: one, or those of an idx file as MNIST has them.
-std::vector<torch::Tensor> read_pictures(const fs::path& path) {
-  const bool many = path.extension() == ".idx3-ubyte";
-  const std::vector<std::uint8_t> bytes =
-      many ? datasets::read_idx_images(path.string()) : infer::read_picture(path.string());
-  torch::Tensor grey = torch::empty({static_cast<std::int64_t>(bytes.size()) / datasets::kDigitPixels,
-                                     datasets::kDigitSide, datasets::kDigitSide},
-                                    torch::kUInt8);
-  std::copy(bytes.begin(), bytes.end(), grey.data_ptr<std::uint8_t>());
-  return grey.unbind(0);
+// The pixels of a file's pictures: of one, or of those of an idx file as MNIST has them.
+std::vector<std::uint8_t> read_pictures(const fs::path& path) {
+  return path.extension() == ".idx3-ubyte" ? datasets::read_idx_images(path.string())
+                                           : infer::read_picture(path.string());
 }
 
 }  // namespace
@@ -39,16 +33,16 @@ PictureFolder read_picture_folder(const std::string& path) {
   PictureFolder folder;
   if (!fs::is_directory(path))
     throw InputError({path}, "no such folder", {"it should hold one sub-folder of pictures per symbol"});
-  std::vector<torch::Tensor> pixels[3];
-  std::vector<std::int64_t> classes[3];
+  for (Table<std::uint8_t>& pixels : folder.pixels) pixels.columns = datasets::kDigitPixels;
   for (const fs::path& sub : sorted_entries(path)) {
     if (!fs::is_directory(sub)) continue;
     std::size_t number = 0;
     for (const fs::path& file : sorted_entries(sub)) {
-      for (torch::Tensor& picture : read_pictures(file)) {
+      const std::vector<std::uint8_t> pixels = read_pictures(file);
+      for (std::size_t first = 0; first < pixels.size(); first += datasets::kDigitPixels) {
         const std::size_t place = number++ % 10, part = place < 8 ? 0 : place - 7;
-        pixels[part].push_back(std::move(picture));
-        classes[part].push_back(static_cast<std::int64_t>(folder.names.size()));
+        folder.pixels[part].add_row(pixels.data() + first);
+        folder.classes[part].push_back(static_cast<int>(folder.names.size()));
       }
     }
     if (number < 10) {
@@ -59,10 +53,6 @@ PictureFolder read_picture_folder(const std::string& path) {
   }
   if (folder.names.empty())
     throw InputError({path}, "has no sub-folder", {"it should hold one sub-folder of pictures per symbol"});
-  for (int part = 0; part < 3; ++part) {
-    folder.pixels[part] = torch::stack(pixels[part]);
-    folder.classes[part] = torch::tensor(classes[part]);
-  }
   return folder;
 }
 

@@ -1,17 +1,17 @@
 // A user's own pictures: a folder with one sub-folder per symbol.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <string>
 #include <vector>
+
+#include "task/table.h"
 
 namespace as2::task {
 
 // Pictures by part (training, validation, test): of every ten in name order eight, one and one.
 struct PictureFolder {
-  torch::Tensor pixels[3];         // [images, 28, 28] uint8, ink 255 on paper 0
-  torch::Tensor classes[3];        // [images] int64
+  Table<std::uint8_t> pixels[3];   // [images, 28 · 28], ink 255 on paper 0
+  std::vector<int> classes[3];     // [images]
   std::vector<std::string> names;  // sub-folders, sorted
 };
 

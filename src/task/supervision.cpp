@@ -1,14 +1,15 @@
 #include "task/supervision.h"
 
-#include <ATen/Parallel.h>
-
 #include <algorithm>
+#include <atomic>
 #include <set>
+#include <thread>
 
 #include "as2/decoder.h"
 #include "as2/error.h"
 #include "infer/pictures.h"
 #include "prob/observation.h"
+#include "share_work.h"
 
 namespace as2::task {
 namespace {
@@ -17,11 +18,11 @@ using compile::ConstraintProgram;
 using Kind = prob::Observable::Kind;
 
 // Marks the positions that match; false: there is none.
-bool mark_positions(const ConstraintProgram& program, const std::string& pattern, torch::Tensor& mask) {
+bool mark_positions(const ConstraintProgram& program, const std::string& pattern, std::vector<char>& mask) {
   bool found = false;
   for (std::size_t position = 0; position < program.positions.size(); ++position) {
     if (!infer::matches(pattern, program.positions[position].name)) continue;
-    mask[static_cast<std::int64_t>(position)] = found = true;
+    mask[position] = found = true;
   }
   return found;
 }
@@ -64,8 +65,9 @@ std::string position_hint(const ConstraintProgram& program) {
          "; `*` stands for any text, and `as2 check --show positions` lists them";
 }
 
-torch::Tensor labelled_positions(const ConstraintProgram& program, const std::vector<std::string>& patterns) {
-  torch::Tensor mask = torch::zeros({static_cast<std::int64_t>(program.positions.size())}, torch::kBool);
+std::vector<char> labelled_positions(const ConstraintProgram& program,
+                                     const std::vector<std::string>& patterns) {
+  std::vector<char> mask(program.positions.size(), 0);
   for (const std::string& pattern : patterns) {
     if (mark_positions(program, pattern, mask)) continue;
     const std::string atom = named_atom(program, pattern);
@@ -93,23 +95,21 @@ compile::Assignment whole_answer(const decode::Decoder& decoder, std::size_t bel
   return decoded.models.size() == 1 ? decoded.models[0].assignment : compile::Assignment();
 }
 
-torch::Tensor atoms_of_labels(const std::shared_ptr<const ConstraintProgram>& program,
-                              const std::vector<ObservedAtom>& atoms, const torch::Tensor& given) {
-  const torch::Tensor labels = given.contiguous();
-  const std::int64_t count = labels.size(0);
-  const auto positions = static_cast<std::size_t>(labels.size(1));
-  torch::Tensor truth = torch::full({count, static_cast<std::int64_t>(atoms.size())}, -1, torch::kInt8);
-  auto to = truth.accessor<std::int8_t, 2>();
+Table<std::int8_t> atoms_of_labels(const std::shared_ptr<const ConstraintProgram>& program,
+                                   const std::vector<ObservedAtom>& atoms,
+                                   const Table<std::int16_t>& labels) {
+  const auto positions = static_cast<std::size_t>(labels.columns);
+  Table<std::int8_t> truth(labels.rows, static_cast<std::int64_t>(atoms.size()), -1);
   const decode::Decoder decoder(program);
-  at::parallel_for(0, count, 64, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t n = begin; n < end; ++n) {
-      const compile::Assignment answer =
-          whole_answer(decoder, positions * static_cast<std::size_t>(program->max_symbols()),
-                       labels.data_ptr<std::int16_t>() + n * labels.size(1), positions);
+  std::atomic<std::int64_t> next{0};
+  share_work(std::thread::hardware_concurrency(), [&] {
+    for (std::int64_t n; (n = next++) < labels.rows;) {
+      const compile::Assignment answer = whole_answer(
+          decoder, positions * static_cast<std::size_t>(program->max_symbols()), labels[n], positions);
       if (answer.empty()) continue;
       const std::vector<char> nodes = compile::evaluate_nodes(*program, answer);
       for (std::size_t a = 0; a < atoms.size(); ++a)
-        to[n][static_cast<std::int64_t>(a)] = prob::holds({atoms[a].about}, answer, nodes) ? 1 : 0;
+        truth[n][a] = prob::holds({atoms[a].about}, answer, nodes) ? 1 : 0;
     }
   });
   return truth;
@@ -122,7 +122,7 @@ Supervision read_supervision(const ConstraintProgram& program, const std::vector
   Supervision supervision;
   supervision.place = place;
   supervision.labelled = labelled_positions(program, labelled);
-  supervision.observed = torch::zeros_like(supervision.labelled);
+  supervision.observed.assign(program.positions.size(), 0);
   std::set<std::string> seen;
   for (const std::string& pattern : observed) {
     bool found = mark_positions(program, pattern, supervision.observed), constant = false;
@@ -149,14 +149,19 @@ Supervision read_supervision(const ConstraintProgram& program, const std::vector
 Instances supervised(const std::shared_ptr<const ConstraintProgram>& program, const Supervision& supervision,
                      const Instances& instances, bool use_all) {
   Instances whole = instances.completed();
-  torch::Tensor may = torch::ones_like(whole.evidence);
-  if (supervision.place == LabelPlace::kEvidence) may = whole.evidence;
-  if (supervision.place == LabelPlace::kLatent) may = ~whole.evidence;
-  if (!instances.observed.defined()) {
-    whole.observed = whole.known & supervision.observed & may;
-    if (!supervision.atoms.empty()) whole.atoms = atoms_of_labels(program, supervision.atoms, whole.labels);
+  const bool says = instances.observed.defined();
+  for (std::int64_t n = 0; n < whole.size(); ++n) {
+    for (std::int64_t i = 0; i < whole.positions(); ++i) {
+      const bool given = whole.evidence[n][i] != 0;
+      const bool may = supervision.place == LabelPlace::kEverywhere ||
+                       given == (supervision.place == LabelPlace::kEvidence);
+      const auto position = static_cast<std::size_t>(i);
+      if (!says) whole.observed[n][i] = whole.known[n][i] && supervision.observed[position] && may;
+      if (!use_all) whole.known[n][i] = whole.known[n][i] && supervision.labelled[position] && may;
+    }
   }
-  if (!use_all) whole.known = whole.known & supervision.labelled & may;
+  if (!says && !supervision.atoms.empty())
+    whole.atoms = atoms_of_labels(program, supervision.atoms, whole.labels);
   return whole;
 }
 

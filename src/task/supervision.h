@@ -19,8 +19,8 @@ struct ObservedAtom {
 };
 
 struct Supervision {
-  torch::Tensor labelled;           // [positions] bool: labels that cross-entropy may use
-  torch::Tensor observed;           // [positions] bool: labels that constraints and likelihoods are given
+  std::vector<char> labelled;       // [positions]: labels that cross-entropy may use
+  std::vector<char> observed;       // [positions]: labels that constraints and likelihoods are given
   std::vector<ObservedAtom> atoms;  // in the order of Instances::atoms
   LabelPlace place = LabelPlace::kEverywhere;
 };

@@ -11,19 +11,24 @@
 namespace as2::task {
 namespace {
 
-std::pair<torch::Tensor, torch::Tensor> tensors_of(const datasets::Digits& digits) {
-  const auto count = static_cast<std::int64_t>(digits.size());
-  torch::Tensor pixels = torch::empty({count, 28, 28}, torch::kUInt8);
-  std::copy(digits.pixels.begin(), digits.pixels.end(), pixels.data_ptr<std::uint8_t>());
-  torch::Tensor labels = torch::empty({count}, torch::kUInt8);
-  std::copy(digits.labels.begin(), digits.labels.end(), labels.data_ptr<std::uint8_t>());
-  return {pixels, labels.to(torch::kInt64)};
+// `count` digits from `first` on.
+std::shared_ptr<const ImagePool> pool_of(const datasets::Digits& digits, std::size_t first,
+                                         std::size_t count) {
+  const auto rows = static_cast<std::ptrdiff_t>(first), end = static_cast<std::ptrdiff_t>(first + count);
+  Table<std::uint8_t> pixels;
+  pixels.rows = static_cast<std::int64_t>(count);
+  pixels.columns = datasets::kDigitPixels;
+  pixels.cells.assign(digits.pixels.begin() + rows * datasets::kDigitPixels,
+                      digits.pixels.begin() + end * datasets::kDigitPixels);
+  return std::make_shared<const ImagePool>(
+      ImagePool::of(pixels, {digits.labels.begin() + rows, digits.labels.begin() + end}));
 }
 
 }  // namespace
 
 Task::Task(const TaskConfig& config, const TaskOptions& options)
     : config_(config), options_(options), program_(infer::load_program(config.program)) {
+  for (auto& part : parts_) part = std::make_shared<const ImagePool>();
   if (program_->positions.empty()) {
     SourceLocation place;
     place.file = config.program.file;
@@ -51,10 +56,11 @@ Task::Task(const TaskConfig& config, const TaskOptions& options)
 void Task::load_pictures() {
   if (config_.images.source == "mnist") return load_mnist();
   if (config_.images.source == kNamedPictures) return name_classes();
-  PictureFolder folder = read_picture_folder(config_.images.source);
+  const PictureFolder folder = read_picture_folder(config_.images.source);
   for (const Part part : {Part::kTrain, Part::kValidation, Part::kTest}) {
     const int number = static_cast<int>(part);
-    parts_[number] = ImagePool::of(folder.pixels[number], folder.classes[number], folder.names);
+    parts_[number] =
+        std::make_shared<const ImagePool>(ImagePool::of(folder.pixels[number], folder.classes[number]));
   }
   classes_ = folder.names;
 }
@@ -68,18 +74,14 @@ void Task::load_mnist() {
   options.report = options_.report;
   options.stop = options_.stop;
   const datasets::Mnist mnist = datasets::load_mnist(options);
-  const auto [pixels, labels] = tensors_of(mnist.train);
-  const std::int64_t kept = pixels.size(0) - kValidationDigits;
+  const std::size_t all = mnist.train.size(), kept = all - static_cast<std::size_t>(kValidationDigits);
   if (source_of(config_.data.source).names_pictures) {
-    // The examples keep the parts apart.
-    parts_[0] = parts_[1] = ImagePool::of(pixels, labels, classes_);
+    parts_[0] = parts_[1] = pool_of(mnist.train, 0, all);  // the examples keep the parts apart
   } else {
-    parts_[0] = ImagePool::of(pixels.narrow(0, 0, kept), labels.narrow(0, 0, kept), classes_);
-    parts_[1] = ImagePool::of(pixels.narrow(0, kept, kValidationDigits),
-                              labels.narrow(0, kept, kValidationDigits), classes_);
+    parts_[0] = pool_of(mnist.train, 0, kept);
+    parts_[1] = pool_of(mnist.train, kept, all - kept);
   }
-  const auto [test_pixels, test_labels] = tensors_of(mnist.test);
-  parts_[2] = ImagePool::of(test_pixels, test_labels, classes_);
+  parts_[2] = pool_of(mnist.test, 0, mnist.test.size());
 }
 
 // Nothing else says what pictures can show: the symbols of the positions that have them.
@@ -98,7 +100,7 @@ void Task::name_classes() {
 }
 
 std::pair<std::int64_t, std::int64_t> Task::picture_range(Part part) const {
-  const std::int64_t all = parts_[static_cast<int>(part)].pixels.size(0);
+  const std::int64_t all = pool(part).size();
   const bool shared = config_.images.source == "mnist" && source_of(config_.data.source).names_pictures;
   return {shared && part == Part::kValidation ? all - kValidationDigits : 0,
           shared && part == Part::kTrain ? all - kValidationDigits : all};

@@ -36,7 +36,7 @@ class Task {
   const infer::PictureMap& pictures() const { return map_; }
   // The classes of the pictures, empty when the task has none.
   const std::vector<std::string>& classes() const { return classes_; }
-  ImagePool pool(Part part) const { return parts_[static_cast<int>(part)]; }
+  const ImagePool& pool(Part part) const { return *parts_[static_cast<int>(part)]; }
   // The pictures of a part that its pool holds: first, and one past the last. Where examples name their
   // pictures, training and validation share a pool.
   std::pair<std::int64_t, std::int64_t> picture_range(Part part) const;
@@ -63,7 +63,7 @@ class Task {
   std::shared_ptr<const compile::ConstraintProgram> program_;
   infer::PictureMap map_;
   std::vector<std::string> classes_;
-  ImagePool parts_[3];
+  std::shared_ptr<const ImagePool> parts_[3];  // training and validation may share one
   Supervision supervision_;
 };
 

@@ -12,37 +12,33 @@ namespace {
 
 // The pictures' symbols are their classes; the other positions hold what the program then says.
 Instances of_tuples(const Task& task, const std::vector<std::vector<std::int64_t>>& pictures, Part part) {
-  const ImagePool pool = task.pool(part);
+  const ImagePool& pool = task.pool(part);
   const compile::ConstraintProgram& program = task.program();
   const infer::PictureMap& map = task.pictures();
   const auto count = static_cast<std::int64_t>(pictures.size()),
              width = static_cast<std::int64_t>(program.max_symbols());
   const auto positions = static_cast<std::int64_t>(program.positions.size());
   Instances instances = Instances::blank(count, positions);
-  instances.pictures = torch::full({count, positions}, -1, torch::kInt32);
-  auto labels = instances.labels.accessor<std::int16_t, 2>();
-  auto evidence = instances.evidence.accessor<bool, 2>();
-  auto chosen = instances.pictures.accessor<std::int32_t, 2>();
-  const auto place = pool.place.accessor<std::int64_t, 1>();
-  const auto classes = pool.classes.accessor<std::int64_t, 1>();
+  instances.pictures = {count, positions, -1};
   const bool complete = static_cast<std::size_t>(positions) > map.positions.size();
   const decode::Decoder decoder(task.shared_program());
   std::map<std::vector<std::int64_t>, compile::Assignment> completions;
   for (std::int64_t n = 0; n < count; ++n) {
     std::vector<std::int64_t> shown;
     for (std::size_t k = 0; k < map.positions.size(); ++k) {
-      const std::int64_t where = place[pictures[static_cast<std::size_t>(n)][k]];
-      const int position = map.positions[k];
-      chosen[n][position] = static_cast<std::int32_t>(where);
-      evidence[n][position] = true;
+      const std::int64_t where =
+          pool.place[static_cast<std::size_t>(pictures[static_cast<std::size_t>(n)][k])];
+      const int position = map.positions[k], shown_class = pool.classes[static_cast<std::size_t>(where)];
+      instances.pictures[n][position] = static_cast<std::int32_t>(where);
+      instances.evidence[n][position] = 1;
       const std::vector<int>& shows = map.class_of[static_cast<std::size_t>(position)];
-      const auto found = std::find(shows.begin(), shows.end(), static_cast<int>(classes[where]));
+      const auto found = std::find(shows.begin(), shows.end(), shown_class);
       if (found == shows.end()) {
-        throw InputError("a picture of " + task.classes()[static_cast<std::size_t>(classes[where])] +
+        throw InputError("a picture of " + task.classes()[static_cast<std::size_t>(shown_class)] +
                          " cannot stand at " + program.positions[static_cast<std::size_t>(position)].name);
       }
       const std::int64_t symbol = found - shows.begin();
-      labels[n][position] = static_cast<std::int16_t>(symbol);
+      instances.labels[n][position] = static_cast<std::int16_t>(symbol);
       shown.push_back(symbol);
     }
     if (!complete) continue;
@@ -59,9 +55,7 @@ Instances of_tuples(const Task& task, const std::vector<std::vector<std::int64_t
       }
       whole = decoded.models[0].assignment;
     }
-    for (std::int64_t position = 0; position < positions; ++position) {
-      labels[n][position] = static_cast<std::int16_t>(whole[static_cast<std::size_t>(position)]);
-    }
+    std::copy(whole.begin(), whole.end(), instances.labels[n]);
   }
   return instances;
 }
@@ -97,7 +91,7 @@ Instances generated_tuples(const Task& task, Part part, std::int64_t count) {
 
 Instances read_tuples(const Task& task, const std::string& path, const ListOptions& options) {
   const compile::ConstraintProgram& program = task.program();
-  const auto all = static_cast<std::size_t>(task.pool(options.part).pixels.size(0));
+  const auto all = static_cast<std::size_t>(task.pool(options.part).size());
   const std::size_t arity = task.pictures().positions.size();
   const datasets::Addition list = datasets::read_addition(path, static_cast<int>(arity), all);
   if (list.size() == 0) throw InputError({path}, "has no line of picture indices and their sum");
@@ -105,14 +99,11 @@ Instances read_tuples(const Task& task, const std::string& path, const ListOptio
   for (auto index = list.indices.begin(); index != list.indices.end(); index += static_cast<int>(arity))
     pictures.emplace_back(index, index + static_cast<int>(arity));
   Instances instances = of_tuples(task, pictures, options.part);
-  const torch::Tensor& observed = task.supervision().observed;
   for (std::size_t position = 0; position < program.positions.size(); ++position) {
-    if (!observed[static_cast<std::int64_t>(position)].item<bool>()) continue;
-    const auto symbols = instances.labels.select(1, static_cast<std::int64_t>(position));
+    if (!task.supervision().observed[position]) continue;
     for (std::size_t n = 0; n < list.size(); ++n) {
-      const auto symbol =
-          static_cast<std::size_t>(symbols[static_cast<std::int64_t>(n)].item<std::int16_t>());
-      const std::string& sum = program.positions[position].symbols[symbol];
+      const std::int16_t symbol = instances.labels[static_cast<std::int64_t>(n)][position];
+      const std::string& sum = program.positions[position].symbols[static_cast<std::size_t>(symbol)];
       if (sum != std::to_string(list.sums[n])) {
         throw InputError({path, list.lines[n]},
                          "the sum is " + sum + ", not " + std::to_string(list.sums[n]));

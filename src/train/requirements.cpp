@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "as2/error.h"
+#include "task/tensor/instances.h"
 
 namespace as2::train {
 namespace {
@@ -14,7 +15,7 @@ bool some(const torch::Tensor& flags) {
 }
 
 // [instances] bool: something about the example may be known.
-torch::Tensor says_something(const task::Instances& examples, bool with_labels) {
+torch::Tensor says_something(const task::InstanceTensors& examples, bool with_labels) {
   torch::Tensor said = (with_labels ? examples.known | examples.observed : examples.observed).any(1);
   return examples.atoms.defined() ? said | (examples.atoms >= 0).any(1) : said;
 }
@@ -22,7 +23,8 @@ torch::Tensor says_something(const task::Instances& examples, bool with_labels) 
 }  // namespace
 
 void check_losses(const Config& config, const task::Task& task, const nn::Model& model,
-                  const task::Instances& examples, const task::Instances& validation) {
+                  const task::Instances& given, const task::Instances& validation) {
+  const task::InstanceTensors examples = task::tensors_of(given, torch::kCPU);
   const auto weighs = [&](const char* term) { return config.losses.weight(term) > 0; };
   const std::vector<Group>& groups = task.program().groups;
   const std::vector<task::ObservedAtom>& atoms = task.supervision().atoms;
@@ -98,7 +100,7 @@ void check_losses(const Config& config, const task::Task& task, const nn::Model&
                         "labels that leave an example's derived atoms open need \"observed\" in its line"});
     }
   }
-  if (!some(says_something(validation, true)))
+  if (!some(says_something(task::tensors_of(validation, torch::kCPU), true)))
     throw InputError(
         "nothing may be known of the validation examples, so there is nothing to choose a model by",
         {"name positions in labels.positions, or what is observed in labels.observed"});

@@ -74,7 +74,9 @@ class Finder {
   }
 
  private:
-  bool labelled(int position) const { return task_.supervision().labelled[position].item<bool>(); }
+  bool labelled(int position) const {
+    return task_.supervision().labelled[static_cast<std::size_t>(position)] != 0;
+  }
 
   // Then nothing has to be searched: the label of a picture tells its class.
   bool labels_name_every_class() const {
@@ -154,7 +156,7 @@ class Finder {
     const auto& supervision = task_.supervision();
     for (int i = 0; i < static_cast<int>(program_.positions.size()); ++i) {
       const bool pictured = std::binary_search(map_.positions.begin(), map_.positions.end(), i);
-      const bool read = (used_.observed && supervision.observed[i].item<bool>()) ||
+      const bool read = (used_.observed && supervision.observed[static_cast<std::size_t>(i)]) ||
                         (labelled(i) && (pictured ? used_.pictures : used_.latent));
       if (!read) continue;
       for (int s = 0; s < static_cast<int>(program_.positions[static_cast<std::size_t>(i)].symbols.size());
@@ -176,29 +178,24 @@ class Finder {
     found_.exact = false;
     const task::Instances rows =
         task_.instances(task::Part::kTrain, std::min(kSampledExamples, config_.data.train));
-    const torch::Tensor labels = rows.labels.contiguous(), shows = rows.shows.contiguous(),
-                        evidence = rows.evidence.contiguous(), known = rows.known.contiguous(),
-                        observed = rows.observed.contiguous();
-    const std::int64_t positions = labels.size(1);
     for (std::int64_t n = 0; n < std::min(rows.size(), kSampledExamples); ++n) {
       prob::ObservedExample example;
-      for (std::int64_t i = 0; i < positions; ++i) {
+      for (std::int64_t i = 0; i < rows.positions(); ++i) {
         const int position = static_cast<int>(i);
-        const auto at = n * positions + i;
         const bool pictured = std::binary_search(map_.positions.begin(), map_.positions.end(), position);
-        const bool seen = evidence.data_ptr<bool>()[at];
-        const int shown = shows.data_ptr<std::int16_t>()[at], label = labels.data_ptr<std::int16_t>()[at];
+        const bool seen = rows.evidence[n][i] != 0;
+        const int shown = rows.shows[n][i], label = rows.labels[n][i];
         if (seen && shown >= 0 && pictured)
           example.shown.emplace_back(
               position, map_.class_of[static_cast<std::size_t>(i)][static_cast<std::size_t>(shown)]);
         else if (seen && shown >= 0)
           example.given.push_back({position, shown});
-        const bool read = (used_.observed && observed.data_ptr<bool>()[at]) ||
-                          (known.data_ptr<bool>()[at] && (seen ? used_.pictures : used_.latent));
+        const bool read = (used_.observed && rows.observed[n][i]) ||
+                          (rows.known[n][i] && (seen ? used_.pictures : used_.latent));
         if (read && label >= 0) example.observed.push_back(symbol_at(position, label));
       }
       for (std::size_t a = 0; used_.atoms && a < task_.supervision().atoms.size(); ++a) {
-        const int truth = rows.atoms[n][static_cast<std::int64_t>(a)].item<std::int8_t>();
+        const int truth = rows.atoms[n][a];
         const Observable& about = task_.supervision().atoms[a].about;
         if (truth >= 0) example.observed.push_back(truth == 1 ? about : prob::negation(program_, about));
       }

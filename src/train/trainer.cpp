@@ -74,8 +74,8 @@ Trainer::Trainer(const Config& config, const nn::ModelOptions& model, const Task
   model_->to(device_);
   mask_ = soft_tp_.mask(torch::empty({0}, device_)).to(device_);
   network_ = std::make_unique<Network>(*model_, task.pictures(), mask_);
-  Instances examples = task.instances(Part::kTrain, config_.data.train),
-            validation = task.instances(Part::kValidation, config_.data.validation);
+  const Instances examples = task.instances(Part::kTrain, config_.data.train),
+                  validation = task.instances(Part::kValidation, config_.data.validation);
   check_losses(config_, task, *model_, examples, validation);
   optimizer_ = std::make_unique<Optimizer>(parameter_groups(*model_, config_.train.perception_rate),
                                            config_.train.optimizer);
@@ -83,7 +83,8 @@ Trainer::Trainer(const Config& config, const nn::ModelOptions& model, const Task
     query_ =
         std::make_unique<QueryLoss>(task.program(), task.supervision().atoms, config_.losses.query, device_);
   }
-  all_known_ = (validation.known | validation.observed).all().item<bool>();
+  const task::InstanceTensors validated = task::tensors_of(validation, torch::kCPU);
+  all_known_ = (validated.known | validated.observed).all().item<bool>();
   objective_ = std::make_unique<Objective>(config_.losses, &soft_tp_, query_.get(), task.pictures(), mask_);
 
   if (config_.train.batch % workers_.world() != 0) {
@@ -104,7 +105,7 @@ Trainer::Trainer(const Config& config, const nn::ModelOptions& model, const Task
   const bool perception_learns = config_.losses.weight("perception") > 0 && config_.train.freeze_epochs >= 0;
   if (!model_->perception.is_empty()) options.picture_rows = perception_learns ? options.batch : perceived;
   batches_ = std::make_unique<Batches>(
-      std::move(examples), task.pool(Part::kTrain), task.pictures(), options, device_,
+      examples, task.pool(Part::kTrain), task.pictures(), options, device_,
       task::ListedInstances{task.listed(Part::kTrain), config_.data.path_share, config_.data.path_hints});
   if (options.batch > batches_->size()) {
     throw InputError("train.batch = " + std::to_string(options.batch) + ", but an epoch has only " +
@@ -121,8 +122,8 @@ Trainer::Trainer(const Config& config, const nn::ModelOptions& model, const Task
   // Small batches: the clock is looked at between them.
   if (config_.train.time_budget > 0) options.batch = std::min(options.batch, kLeastValidation);
   options.picture_rows = options.batch;
-  validation_ = std::make_unique<Batches>(std::move(validation), task.pool(Part::kValidation),
-                                          task.pictures(), options, device_);
+  validation_ =
+      std::make_unique<Batches>(validation, task.pool(Part::kValidation), task.pictures(), options, device_);
   if (config_.data.path_validation > 0) {
     options.picture_rows = 0;
     options.batch = std::min(options.batch, config_.data.path_validation);

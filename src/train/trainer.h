@@ -22,8 +22,8 @@
 
 #include "infer/tensor/step_graph.h"
 #include "nn/model.h"
-#include "task/batches.h"
 #include "task/task.h"
+#include "task/tensor/batches.h"
 #include "train/carry.h"
 #include "train/config.h"
 #include "train/distributed.h"

@@ -12,6 +12,7 @@
 #include "eval/trained.h"
 #include "files.h"
 #include "formats/image.h"
+#include "nn/model.h"
 #include "sudoku/board.h"
 #include "sudoku/board_list.h"
 #include "support/bars.h"
@@ -134,6 +135,7 @@ TEST_F(EvalVerb, FiguresOfAListAreWhatTheNetworksSay) {
   // The folder's tenth picture of a symbol is the only one for tests: what perception sees is known.
   const torch::NoGradGuard no_grad;
   const eval::Trained trained = eval::load_trained(model(), "sudoku", {}, {});
+  const auto network = nn::load_model(trained.card, trained.task->program());
   torch::Tensor pictures = torch::empty({4, 28, 28});
   for (int symbol = 1; symbol <= 4; ++symbol) {
     const formats::Image image =
@@ -141,8 +143,7 @@ TEST_F(EvalVerb, FiguresOfAListAreWhatTheNetworksSay) {
     for (int n = 0; n < 28 * 28; ++n)
       pictures.view({4, -1})[symbol - 1][n] = image.pixels[static_cast<std::size_t>(n)] / 255.0F;
   }
-  const torch::Tensor seen =
-      trained.model->perception->beliefs(trained.model->perception->forward(pictures).logits);
+  const torch::Tensor seen = network->perception->beliefs(network->perception->forward(pictures).logits);
   torch::Tensor given = torch::full({40, 16, 4}, 0.25), perceived = given.clone();
   torch::Tensor evidence = torch::zeros({40, 16}, torch::kBool);
   double clues = 0, read = 0;
@@ -159,7 +160,7 @@ TEST_F(EvalVerb, FiguresOfAListAreWhatTheNetworksSay) {
   }
   EXPECT_NEAR(result["clue_accuracy"].get<double>(), read / clues, 1e-9);
   const auto raw = [&](const torch::Tensor& beliefs) {
-    return trained.model->reasoner->forward({beliefs, evidence}).logits.back().argmax(-1);
+    return network->reasoner->forward({beliefs, evidence}).logits.back().argmax(-1);
   };
   const Shares given_raw = shares(raw(given), boards_);
   expect_row(result["given_clues"]["raw"], given_raw, "given raw");
@@ -218,6 +219,54 @@ TEST_F(EvalVerb, FiguresOfAListAreWhatTheNetworksSay) {
   EXPECT_LE(unique["board"].get<double>(), unique_perhaps / 40 + 1e-9);
   EXPECT_NEAR(unique["unique"].get<double>(), unique_found / 40, 1e-9);
   EXPECT_GT(unique_surely, perhaps) << "the two rows cannot be told apart on these boards";
+}
+
+// Every number of two documents, at the same place and within 1e-4.
+void expect_same_figures(const Json& a, const Json& b, const std::string& place) {
+  ASSERT_EQ(a.type(), b.type()) << place;
+  if (a.is_object()) {
+    ASSERT_EQ(a.size(), b.size()) << place;
+    for (const auto& [key, value] : a.items()) {
+      ASSERT_TRUE(b.contains(key)) << place << '/' << key;
+      expect_same_figures(value, b[key], place + "/" + key);
+    }
+  } else if (a.is_number_float()) {
+    EXPECT_NEAR(a.get<double>(), b.get<double>(), 1e-4) << place;
+  } else {
+    EXPECT_EQ(a, b) << place;
+  }
+}
+
+// Figures of a network by our engine and by LibTorch's, on the same examples.
+TEST_F(EvalVerb, BothEnginesGiveTheSameFigures) {
+  const auto compare = [&](const std::string& arguments) {
+    const Finished ours = run(arguments + " --json --quiet"),
+                   theirs = run(arguments + " --json --quiet --engine torch");
+    ASSERT_EQ(ours.exit_code, 0) << ours.err;
+    ASSERT_EQ(theirs.exit_code, 0) << theirs.err;
+    expect_same_figures(Json::parse(ours.out), Json::parse(theirs.out), arguments);
+  };
+  compare("sudoku --model run/model.safetensors --count 40 --clues 5 --pipeline --seed 3");
+  compare("sudoku --model run/model.safetensors --boards boards.txt --validation --threads 1");
+  AS2_NEED_MNIST();
+  const auto shipped = [&](const std::string& name, const std::string& more) {
+    compare(name.substr(0, name.find('-')) + " --model " + kModels + name + ".safetensors " + more);
+  };
+  shipped("sudoku-best", "--count 16 --clues 36 --no-clingo");
+  shipped("sudoku-paper", "--count 8 --no-clingo");
+  shipped("sudoku-hard", "--count 4 --clues 24 --restarts 3 --passes 16 --no-clingo");
+  shipped("digits-best", "--count 300");
+  for (const char* addition : {"addition-n2-best", "addition-n4-sum-only", "addition-n8-best"})
+    shipped(addition, "--count 50");
+}
+
+TEST_F(EvalVerb, OptionsOfAnotherEngineAreRefused) {
+  const Finished device = run("sudoku --model run/model.safetensors --device cuda");
+  EXPECT_EQ(device.exit_code, 2);
+  EXPECT_THAT(device.err, HasSubstr("add --engine torch"));
+  const Finished memory = run("sudoku --model run/model.safetensors --engine torch --memory 9");
+  EXPECT_EQ(memory.exit_code, 2);
+  EXPECT_THAT(memory.err, HasSubstr("--memory bounds the native engine"));
 }
 
 TEST_F(EvalVerb, GeneratedBoardsAndATableForPeople) {
@@ -353,7 +402,8 @@ TEST_F(EvalVerb, AdditionFromAListOfTestDigits) {
   // No network decides the sum: it is that of the two most likely digits.
   const torch::NoGradGuard no_grad;
   const eval::Trained trained = eval::load_trained(weights, "addition", {}, {});
-  const torch::Tensor read = trained.model->perception->forward(pixels).logits.argmax(-1);
+  const auto network = nn::load_model(trained.card, trained.task->program());
+  const torch::Tensor read = network->perception->forward(pixels).logits.argmax(-1);
   double right = 0, sums = 0;
   for (int n = 0; n < 400; n += 2) {
     const auto first = read[n].item<std::int64_t>(), second = read[n + 1].item<std::int64_t>();

@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "as2/verifier.h"
 #include "eval/observed.h"
+#include "infer/open.h"
+#include "infer/tensor/open.h"
 #include "support/bars.h"
 #include "support/temporary_folder.h"
 
@@ -25,7 +29,7 @@ struct Tiny {
     for (std::int64_t n = 0; n < instances.size(); ++n) {
       result.assignments.emplace_back();
       for (std::int64_t i = 0; i < 16; ++i) {
-        result.assignments.back().push_back(instances.labels[n][i].item<std::int16_t>());
+        result.assignments.back().push_back(instances.labels[n][i]);
       }
     }
     return result;
@@ -42,6 +46,13 @@ nn::ModelOptions tiny_network() {
   options.soft_tp.passes = 6;
   options.soft_tp.eval_passes = 16;
   return options;
+}
+
+infer::PerceiverAndGuide networks_of(const nn::ModelOptions& options, const task::Task& task,
+                                     torch::Device device = torch::kCPU) {
+  torch::manual_seed(3);
+  return infer::perceiver_and_guide(std::make_shared<nn::Model>(options, task.program()),
+                                    task.shared_program(), task.pictures(), device);
 }
 
 TEST(Measure, RightAnswersScoreOneInEveryColumn) {
@@ -74,9 +85,8 @@ TEST(Measure, MistakesCountWhereTheyShould) {
 // Even an untrained network's boards come out right when they are decoded exactly with the clues given.
 TEST(EvaluateBoards, KeepsTheMethodsApart) {
   Tiny tiny;
-  torch::manual_seed(3);
-  nn::Model model(tiny_network(), tiny.task.program());
-  const auto result = evaluate_boards(model, tiny.task, tiny.instances, torch::kCPU, {});
+  infer::PerceiverAndGuide networks = networks_of(tiny_network(), tiny.task);
+  const auto result = evaluate_boards(networks, tiny.task, tiny.instances, {});
   EXPECT_EQ(result["boards"], 12);
   EXPECT_TRUE(result["clue_accuracy"].is_null());
   EXPECT_FALSE(result.contains("perceived_clues"));
@@ -107,8 +117,8 @@ TEST(EvaluateTuples, NameASumOnlyWhereThereIsOne) {
     Answers answers;
     for (std::int64_t n = 0; n < 40; ++n) {
       answers.assignments.emplace_back();
-      for (std::int64_t i = 0; i < instances.labels.size(1); ++i)
-        answers.assignments.back().push_back(instances.labels[n][i].item<std::int16_t>());
+      for (std::int64_t i = 0; i < instances.positions(); ++i)
+        answers.assignments.back().push_back(instances.labels[n][i]);
     }
     EXPECT_EQ(observed_accuracy(task, instances, answers), 1.0);
     for (std::size_t n = 0; n < 10; ++n) answers.assignments[n].clear();
@@ -116,8 +126,8 @@ TEST(EvaluateTuples, NameASumOnlyWhereThereIsOne) {
     nn::ModelOptions options;
     options.perception = infer::PerceptionOptions::paper(4);
     options.perception->width = 0.125;
-    nn::Model model(options, task.program());
-    return evaluate_tuples(model, task, instances, torch::kCPU, {});
+    infer::PerceiverAndGuide networks = networks_of(options, task);
+    return evaluate_tuples(networks, task, instances, {});
   };
   const auto sum =
       figures("{ total(S) : S=2..8 } = 1.\n:- total(S), #sum{ V,I : d(I,V) } != S.\n", "total(_)");
@@ -133,17 +143,16 @@ TEST(EvaluateTuples, NameASumOnlyWhereThereIsOne) {
 // which is right.
 TEST(EvaluateBoards, RestartsStandInARowOfTheirOwn) {
   Tiny tiny({"data.min_clues=14", "data.max_clues=14"});
-  torch::manual_seed(3);
   nn::ModelOptions network = tiny_network();
   network.soft_tp.state_noise = 30;  // drowns the evidence, of which one pass then reads little
   network.soft_tp.eval_passes = 1;
-  nn::Model model(network, tiny.task.program());
+  infer::PerceiverAndGuide networks = networks_of(network, tiny.task);
   EvaluateOptions options;
   options.batch = 5;
   options.certify = false;
   const auto rows = [&](int restarts) {
     options.restarts = restarts;
-    return evaluate_boards(model, tiny.task, tiny.instances, torch::kCPU, options)["given_clues"];
+    return evaluate_boards(networks, tiny.task, tiny.instances, options)["given_clues"];
   };
   const auto once = rows(1), often = rows(200);
   EXPECT_FALSE(once.contains("restarts"));
@@ -157,20 +166,17 @@ TEST(EvaluateBoards, RestartsStandInARowOfTheirOwn) {
   EXPECT_GT(restarts["trajectories"].get<double>(), 1);
   EXPECT_LT(restarts["trajectories"].get<double>(), 200);
 
-  nn::Model plain(tiny_network(), tiny.task.program());
-  EXPECT_THROW(evaluate_boards(plain, tiny.task, tiny.instances, torch::kCPU, options), InputError);
+  const infer::PerceiverAndGuide plain = networks_of(tiny_network(), tiny.task);
+  EXPECT_NO_THROW(infer::check_restarts({}, networks.guide.get(), 2));
+  EXPECT_THROW(infer::check_restarts({}, plain.guide.get(), 2), InputError);
 }
 
-// Six batches, of which the last three replay a captured graph of all passes.
 TEST(EvaluateBoards, OnCudaAsOnTheCpu) {
   if (!torch::cuda::is_available()) GTEST_SKIP() << "no CUDA device";
   Tiny tiny;
-  torch::manual_seed(3);
-  nn::Model model(tiny_network(), tiny.task.program());
-  EvaluateOptions options;
-  options.batch = 2;
   const auto run = [&](torch::Device device) {
-    return evaluate_boards(model, tiny.task, tiny.instances, device, options)["given_clues"];
+    infer::PerceiverAndGuide networks = networks_of(tiny_network(), tiny.task, device);
+    return evaluate_boards(networks, tiny.task, tiny.instances, {})["given_clues"];
   };
   const auto cpu = run(torch::kCPU), cuda = run({torch::kCUDA, 0});
   for (const char* method : {"raw", "refined"}) {  // up to a tie or two
@@ -189,7 +195,7 @@ TEST(Complete, ClingoFillsInWhatTheCluesLeaveOpen) {
   for (std::int64_t n = 0; n < 2; ++n) {
     clues.emplace_back();
     for (std::int64_t i = 0; i < 16; ++i) {
-      if (!tiny.instances.evidence[n][i].item<bool>()) continue;
+      if (!tiny.instances.evidence[n][i]) continue;
       const auto symbol = static_cast<std::size_t>(
           right.assignments[static_cast<std::size_t>(n)][static_cast<std::size_t>(i)]);
       clues.back().push_back(tiny.task.program().positions[static_cast<std::size_t>(i)].atoms[symbol]);

@@ -30,13 +30,14 @@ class PixelPerceiver : public Perceiver {
 // Believes in the last symbol everywhere.
 class LastGuide : public Guide {
  public:
-  std::vector<decode::Beliefs> guide(const std::vector<Evidence>& instances) override {
-    std::vector<decode::Beliefs> beliefs;
+  std::vector<Guidance> guide(const std::vector<Evidence>& instances, const GuideLimits&) override {
+    std::vector<Guidance> guided;
     for (const Evidence& instance : instances) {
-      beliefs.emplace_back(instance.beliefs.size(), 0.1);
-      for (std::size_t i = 2; i < beliefs.back().size(); i += 3) beliefs.back()[i] = 0.8;
+      decode::Beliefs& beliefs = guided.emplace_back().beliefs;
+      beliefs.assign(instance.beliefs.size(), 0.1);
+      for (std::size_t i = 2; i < beliefs.size(); i += 3) beliefs[i] = 0.8;
     }
-    return beliefs;
+    return guided;
   }
 };
 

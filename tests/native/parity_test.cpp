@@ -172,6 +172,11 @@ TEST(SoftTp, IsLibTorchs) {
       EXPECT_LT((factors - expected).abs().max().item<double>(), 1e-5);
       EXPECT_NEAR(ours.max_residual(beliefs.data_ptr<float>(), scratch),
                   theirs.max_residual(beliefs).item<double>(), 1e-5);
+      for (const int steps : {0, 1, 10}) {
+        auto refined = beliefs.clone();
+        ours.refine(refined.data_ptr<float>(), steps, scratch);
+        EXPECT_LT((refined - theirs.refine(beliefs, steps)).abs().max().item<double>(), 1e-4) << steps;
+      }
     }
   }
 }

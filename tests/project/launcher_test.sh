@@ -97,6 +97,7 @@ grep -q 'installing.*gringo' "$work/err" || fail "does not say what it installs"
 expect_log 'apt-get install.* gringo' "first use"
 expect_no_log 'apt-get install.* cmake ' "first use"
 expect_no_log libtorch "a verb without LibTorch"
+expect_no_log httplib "a verb that serves nothing"
 expect_no_log sudo "as root"
 expect_log 'cmake --preset release in .*/project$' "first use"
 expect_log 'cmake --build .*--target as2 ' "first use"
@@ -104,14 +105,14 @@ expect_log 'cmake --build .*--target as2 ' "first use"
 
 # If nothing changed, nothing is done; also from another folder and through a symbolic link.
 : >"$log"
-launch a >/dev/null
+for words in a demo 'eval sudoku' 'solve a.png' predict; do launch $words >/dev/null; done
 ln -s "$work/project/as2" "$work/link"
 (cd / && PATH=$work/bin "$work/link" a >/dev/null)
 [ ! -s "$log" ] || fail "something was done though nothing changed: $(cat "$log")"
 
 # A verb that needs LibTorch installs it, configures again and builds the rest; then nothing is left to do for
 # either half.
-for words in 'train sudoku' 'solve a.png --engine torch' 'solve --engine=torch a.png' 'check parity --shortcuts'; do
+for words in 'train sudoku' 'solve a.png --engine torch' 'solve --engine=torch a.png' 'eval sudoku --engine torch' 'demo --engine=torch' 'check parity --shortcuts'; do
   rm -f "$work/project/build/release/.built-tensor"
   echo light >"$work/project/build/release/.packages"
   : >"$log"
@@ -144,7 +145,7 @@ launch train sudoku >/dev/null
 new_project "$1"
 : >"$work/installed"
 launch serve --port 0 >/dev/null 2>"$work/err" || fail "serve: exit $?"
-expect_log 'apt-get install.* emscripten' "serve"
+expect_log 'apt-get install.* libcpp-httplib-dev emscripten' "serve"
 expect_no_log libtorch "serve"
 expect_no_log chromium "serve"
 expect_log 'cmake --build .*--target as2-and-page ' "serve"

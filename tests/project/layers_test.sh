@@ -30,12 +30,13 @@ below() {
     native) echo compile decode formats infer tp ;;
     nn) echo compile formats tp infer ;;
     infer/tensor) echo compile decode tp nn infer ;;
-    task) echo compile decode prob formats datasets sudoku infer nn infer/tensor ;;
-    train) echo asp compile tp decode prob prob_tensor formats datasets sudoku infer nn infer/tensor task ;;
-    eval) echo asp compile tp decode prob prob_tensor verify formats datasets sudoku vision infer nn infer/tensor task ;;
+    task) echo compile decode prob formats datasets sudoku infer ;;
+    eval) echo compile decode prob verify infer native task ;;
+    task/tensor) echo compile sudoku infer infer/tensor task ;;
+    train) echo asp compile tp decode prob prob_tensor formats datasets sudoku infer nn infer/tensor task task/tensor ;;
     bench) echo asp compile tp decode prob prob_tensor verify formats datasets sudoku vision infer boards native nn infer/tensor task train eval ;;
     serve) ;;
-    cli) echo serve asp compile tp decode prob prob_tensor verify formats datasets sudoku vision infer boards native nn infer/tensor task train eval bench ;;
+    cli) echo serve asp compile tp decode prob prob_tensor verify formats datasets sudoku vision infer boards native nn infer/tensor task task/tensor train eval bench ;;
     python) echo asp compile tp decode prob prob_tensor verify formats datasets sudoku vision infer boards native nn infer/tensor ;;
     *)
       echo "src/$1 has no place among the layers: give it one here and in ARCHITECTURE.md" >&2
@@ -55,9 +56,9 @@ layer_of_header() {
   esac
 }
 
-# A layer is a folder of src/; infer/ has a second half on LibTorch, a layer of its own, in infer/tensor/. The layer
-# python is the folder python/library/.
-for folder in "$source"/src/*/ "$source"/src/infer/tensor/ "$source"/python/library/; do
+# A layer is a folder of src/; infer/ and task/ each have a second half on LibTorch, a layer of its own, in tensor/. The
+# layer python is the folder python/library/.
+for folder in "$source"/src/*/ "$source"/src/infer/tensor/ "$source"/src/task/tensor/ "$source"/python/library/; do
   layer=${folder#"$source/"}
   layer=${layer#src/}
   layer=${layer%/}
@@ -66,7 +67,7 @@ for folder in "$source"/src/*/ "$source"/src/infer/tensor/ "$source"/python/libr
   for used in $(find "$folder" -type f -not -path "$source/src/$layer/tensor/*" -exec sed -n 's/^#include "\([a-z_0-9]*\)\/\([a-z_0-9]*\).*/\1:\2/p' {} + | sort -u); do
     case $used in
       as2:*) used=$(layer_of_header "${used#as2:}") ;;
-      infer:tensor) used=infer/tensor ;;
+      infer:tensor | task:tensor) used=${used%:*}/tensor ;;
       library:*) used=python ;;
       *) used=${used%%:*} ;;
     esac
@@ -85,7 +86,7 @@ for folder in "$source"/src/*/ "$source"/src/infer/tensor/ "$source"/python/libr
     esac
   done
   case $layer in
-    asp | compile | decode | prob | verify | formats | datasets | sudoku | vision | infer | boards | native | serve)
+    asp | compile | decode | prob | verify | formats | datasets | sudoku | vision | infer | boards | native | task | eval | serve)
       torch=$(echo "$symbols" | grep -E '(^|[^a-zA-Z_:])(c10|at|torch|caffe2)::' || true)
       [ -z "$torch" ] || fail "libas2_$layer.a needs LibTorch: $torch" ;;
   esac

@@ -1,8 +1,9 @@
-#include "task/batches.h"
+#include "task/tensor/batches.h"
 
 #include <gtest/gtest.h>
 
 #include "sudoku/board.h"
+#include "task/drawing.h"
 
 namespace as2::task {
 namespace {
@@ -20,18 +21,19 @@ struct Fixture {
     sudoku::GenerateOptions options;
     options.box = 2;
     options.min_clues = options.max_clues = 6;
-    instances.labels = torch::zeros({kBoards, 16}, torch::kInt16);
-    instances.evidence = torch::zeros({kBoards, 16}, torch::kBool);
+    instances = Instances::blank(kBoards, 16);
     const auto boards = sudoku::generate(options, 0, kBoards, 1);
     for (int b = 0; b < kBoards; ++b) {
       for (int cell = 0; cell < 16; ++cell) {
-        instances.labels[b][cell] = boards[b].solution[cell] - 1;
+        instances.labels[b][cell] = static_cast<std::int16_t>(boards[b].solution[cell] - 1);
         instances.evidence[b][cell] = boards[b].puzzle[cell] != 0;
       }
     }
-    const torch::Tensor classes = torch::tensor({3, 1, 2, 0, 4, 2, 1, 3, 4}, torch::kInt64);
-    pool = ImagePool::of((classes * 10).view({-1, 1, 1}).expand({-1, 28, 28}).to(torch::kUInt8), classes,
-                         {"0", "1", "2", "3", "4"});
+    const std::vector<int> classes = {3, 1, 2, 0, 4, 2, 1, 3, 4};
+    Table<std::uint8_t> pixels(0, 28 * 28, 0);
+    for (const int shown : classes)
+      pixels.add_row(std::vector<std::uint8_t>(28 * 28, static_cast<std::uint8_t>(10 * shown)).data());
+    pool = ImagePool::of(pixels, classes);
     map.class_of.assign(16, {1, 2, 3, 4});
     map.classes = 5;
     for (int cell = 0; cell < 16; ++cell) map.positions.push_back(cell);
@@ -96,7 +98,8 @@ TEST(Symmetries, AreThoseOfSudoku) {
   ASSERT_EQ(orders.size(), 8U);
   torch::manual_seed(4);
   const torch::Tensor numbers = torch::rand({kBoards, symmetries.numbers()});
-  torch::Tensor labels = fixture.instances.labels.to(torch::kInt64), evidence = fixture.instances.evidence;
+  const InstanceTensors tensors = tensors_of(fixture.instances, torch::kCPU);
+  torch::Tensor labels = tensors.labels.to(torch::kInt64), evidence = tensors.evidence;
   const torch::Tensor before = labels, given = evidence;
   labels = torch::where(evidence, labels, torch::full_like(labels, -1));  // blanks stay blanks
   const Symmetries::Drawn drawn = symmetries.draw(numbers);
@@ -138,6 +141,54 @@ TEST(Batches, LeaveTheDefaultGeneratorAlone) {
   EXPECT_TRUE(torch::rand({4}).equal(expected));
 }
 
+// What evaluation sees without LibTorch is what it saw with it, picture by picture: drawn ones, named ones
+// and the examples' own files, whether or not the last batch is full.
+TEST(DrawnPictures, AreThoseOfBatchesThatAreNotShuffled) {
+  Fixture fixture;
+  fixture.instances = fixture.instances.slice(0, 21);
+  for (int cell = 0; cell < 16; ++cell) fixture.instances.evidence[3][cell] = cell % 3 == 0;
+  std::vector<Instances> cases(2, fixture.instances);
+  cases[1].pictures = {21, 16, -1};
+  cases[1].files = Table<std::uint8_t>(2, 28 * 28, 77);
+  for (int n = 0; n < 21; ++n) {
+    cases[1].pictures[n][n % 16] = static_cast<std::int32_t>(n % 9);
+    cases[1].pictures[n][(n + 5) % 16] = kFirstFile - n % 2;
+  }
+  for (std::uint8_t* pixel = cases[1].files[1]; pixel != cases[1].files[2]; ++pixel) *pixel = 88;
+  // Pictures of one class differ, so that it matters which is drawn.
+  for (std::int64_t k = 0; k < fixture.pool.size(); ++k)
+    fixture.pool.pixels[k][0] = static_cast<std::uint8_t>(k);
+  for (const Instances& instances : cases) {
+    for (const std::uint64_t seed : {0, 7, 2026}) {
+      BatchOptions options;
+      options.batch = options.picture_rows = 8;
+      options.seed = seed;
+      options.shuffle = false;
+      Batches batches(instances, fixture.pool, fixture.map, options, torch::kCPU);
+      const DrawnPictures drawn(instances, fixture.pool, fixture.map, 8, seed);
+      ASSERT_EQ(drawn.batches(), batches.batches());
+      for (std::int64_t index = 0; index < drawn.batches(); ++index) {
+        const Batch batch = batches.batch(0, index);
+        const torch::Tensor pixels = (batch.pixels * 255).round().to(torch::kUInt8).contiguous();
+        const std::vector<infer::Scene> scenes = drawn.batch(index);
+        ASSERT_EQ(scenes.size(), index < 2 ? 8U : 5U);
+        for (std::size_t n = 0; n < scenes.size(); ++n) {
+          const auto row = static_cast<std::int64_t>(n);
+          ASSERT_EQ(batch.slot_mask[row].sum().item<std::int64_t>(),
+                    static_cast<std::int64_t>(scenes[n].size()));
+          for (std::size_t slot = 0; slot < scenes[n].size(); ++slot) {
+            const torch::Tensor expected = pixels[row][static_cast<std::int64_t>(slot)];
+            EXPECT_EQ(batch.slot_positions[row][static_cast<std::int64_t>(slot)].item<int>(),
+                      scenes[n][slot].position);
+            EXPECT_TRUE(std::equal(scenes[n][slot].pixels.begin(), scenes[n][slot].pixels.end(),
+                                   expected.data_ptr<std::uint8_t>()));
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(Batches, AnEpochShowsEveryExampleOnce) {
   const Fixture fixture;
   BatchOptions options = options_of(8);
@@ -145,7 +196,7 @@ TEST(Batches, AnEpochShowsEveryExampleOnce) {
   Batches batches = fixture.batches(options);
   torch::Tensor seen = torch::zeros({16}, torch::kInt64);
   for (int index = 0; index < batches.batches(); ++index) seen += batches.batch(5, index).labels.sum(0);
-  EXPECT_TRUE(seen.equal(fixture.instances.labels.to(torch::kInt64).sum(0)));
+  EXPECT_TRUE(seen.equal(tensors_of(fixture.instances, torch::kCPU).labels.to(torch::kInt64).sum(0)));
 }
 
 TEST(Batches, PicturesShowTheSymbolOfTheirPosition) {
@@ -201,10 +252,11 @@ TEST(Batches, DistortionMovesInkButKeepsItsRange) {
 TEST(Batches, ListedExamplesTakeTheirShareAndSomeAreGivenHints) {
   const Fixture fixture;
   ListedInstances listed;
-  listed.instances.labels = torch::where(fixture.instances.evidence, fixture.instances.labels,
-                                         torch::full_like(fixture.instances.labels, 3))
-                                .narrow(0, 0, 3);
-  listed.instances.evidence = fixture.instances.evidence.narrow(0, 0, 3);
+  listed.instances = fixture.instances.slice(0, 3);
+  for (std::size_t k = 0; k < listed.instances.labels.cells.size(); ++k) {
+    if (!listed.instances.evidence.cells[k]) listed.instances.labels.cells[k] = 3;
+  }
+  const torch::Tensor listed_labels = tensors_of(listed.instances, torch::kCPU).labels;
   listed.share = 0.75;
   BatchOptions options = options_of(8);
   options.symmetry_box = 0;
@@ -216,7 +268,7 @@ TEST(Batches, ListedExamplesTakeTheirShareAndSomeAreGivenHints) {
     return Batches(fixture.instances, fixture.pool, fixture.map, own, torch::kCPU, listed);
   };
   const auto is_listed = [&](const torch::Tensor& labels) {
-    return (listed.instances.labels == labels).all(1).any().item<bool>();
+    return (listed_labels == labels).all(1).any().item<bool>();
   };
   Batches plain = batches(0), hinted = batches(0.5);
   int rows = 0, from_list = 0, with_hints = 0;

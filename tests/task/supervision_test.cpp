@@ -6,10 +6,10 @@
 #include "random.h"
 #include "support/bars.h"
 #include "support/temporary_folder.h"
-#include "task/batches.h"
 #include "task/picture_folder.h"
 #include "task/sources.h"
 #include "task/task.h"
+#include "task/tensor/batches.h"
 
 namespace as2::task {
 namespace {
@@ -133,8 +133,9 @@ TEST_P(EverySource, APoisonedHiddenLabelReachesNoBatch) {
     const Task task(hiding, {});
     const Instances clean = task.instances(Part::kTrain, 24);
     Instances poisoned = clean;
-    poisoned.labels =
-        torch::where(clean.known | clean.observed, clean.labels, torch::full_like(clean.labels, poison));
+    for (std::size_t k = 0; k < poisoned.labels.cells.size(); ++k) {
+      if (!clean.known.cells[k] && !clean.observed.cells[k]) poisoned.labels.cells[k] = poison;
+    }
     Batches a = batches_of(task, clean), b = batches_of(task, poisoned);
     const auto left = a.batch(1, 0).tensors(), right = b.batch(1, 0).tensors();
     ASSERT_EQ(left.size(), right.size());
@@ -200,10 +201,10 @@ TEST(PictureFolder, ReadsIdxFiles) {
     folder.put(std::string(name) + "/cells.idx3-ubyte", datasets::format_idx_images(pixels));
   const PictureFolder read = read_picture_folder(folder.str());
   EXPECT_EQ(read.names, (std::vector<std::string>{"blank", "printed(1)"}));
-  ASSERT_EQ(read.pixels[0].size(0), 2 * 16);
-  ASSERT_EQ(read.pixels[1].size(0), 2 * 2);
-  EXPECT_EQ(read.pixels[1][1][0][0].item<int>(), 18) << "the ninth of the second ten, taken as it is";
-  EXPECT_EQ(read.classes[2][3].item<int>(), 1);
+  ASSERT_EQ(read.pixels[0].rows, 2 * 16);
+  ASSERT_EQ(read.pixels[1].rows, 2 * 2);
+  EXPECT_EQ(read.pixels[1][1][0], 18) << "the ninth of the second ten, taken as it is";
+  EXPECT_EQ(read.classes[2][3], 1);
 }
 
 }  // namespace

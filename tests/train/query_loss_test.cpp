@@ -7,6 +7,7 @@
 
 #include "as2/compile.h"
 #include "support/finite_difference.h"
+#include "task/tensor/instances.h"
 
 namespace as2::train {
 namespace {
@@ -27,24 +28,27 @@ struct Case {
     const auto positions = static_cast<std::int64_t>(program.positions.size());
     task::Instances instances = task::Instances::blank(rows, positions);
     for (std::int64_t n = 0; n < rows; ++n) {
-      instances.labels[n][program.find_position("digit(1,_)")] = n % 10;
-      instances.labels[n][program.find_position("digit(2,_)")] = 3 * n % 10;
+      const std::pair<const char*, std::int64_t> shown[] = {{"digit(1,_)", n % 10},
+                                                            {"digit(2,_)", 3 * n % 10}};
+      for (const auto& [position, digit] : shown) {
+        instances.labels[n][program.find_position(position)] = static_cast<std::int16_t>(digit);
+        instances.evidence[n][program.find_position(position)] = 1;
+      }
     }
-    instances.evidence = instances.labels >= 0;
     // The program decides what else there is.
     for (std::int64_t n = 0; n < rows; ++n) {
       for (const compile::Assignment& answer : answers_with(n % 10, 3 * n % 10)) {
-        for (std::int64_t i = 0; i < positions; ++i)
-          instances.labels[n][i] = answer[static_cast<std::size_t>(i)];
+        std::copy(answer.begin(), answer.end(), instances.labels[n]);
       }
     }
     instances = task::supervised(std::make_shared<compile::ConstraintProgram>(program), supervision,
                                  instances, false);
+    const task::InstanceTensors tensors = task::tensors_of(instances, torch::kCPU);
     infer::Batch batch;
-    batch.labels = instances.labels.to(torch::kInt64).clamp_min(0);
-    batch.observed = instances.observed;
-    batch.evidence = instances.evidence;
-    batch.atoms = instances.atoms;
+    batch.labels = tensors.labels.to(torch::kInt64).clamp_min(0);
+    batch.observed = tensors.observed;
+    batch.evidence = tensors.evidence;
+    batch.atoms = tensors.atoms;
     return batch;
   }
 

@@ -8,6 +8,7 @@
 #include "datasets/mnist.h"
 #include "eval/evaluate.h"
 #include "files.h"
+#include "native/networks.h"
 #include "train/trainer.h"
 
 namespace as2::train {
@@ -41,9 +42,10 @@ nlohmann::json trained(const std::string& task_name, const std::string& preset,
   Workers alone;
   Trainer trainer(config, model, task, folder, torch::kCPU, alone, {});
   const TrainResult result = trainer.run();
-  const auto loaded = nn::load_model(infer::read_card(result.model), task.program());
+  infer::PerceiverAndGuide networks = native::perceiver_and_guide(std::make_shared<native::Networks>(
+      infer::read_card(result.model), task.shared_program(), native::EngineOptions{}));
   const Instances instances = task.instances(Part::kTest, test_examples);
-  nlohmann::json figures = eval::evaluate(*loaded, task, instances, torch::kCPU, {});
+  nlohmann::json figures = eval::evaluate(networks, task, instances, {});
   figures["seconds"] = result.seconds;
   std::cout << task_name << ' ' << preset << ": " << figures.dump() << '\n';
   remove_tree(folder);

@@ -14,6 +14,7 @@
 #include "cli/beliefs.h"
 #include "cli/board_text.h"
 #include "formats/image.h"
+#include "infer/open.h"
 #include "native/networks.h"
 #include "native/soft_tp.h"
 
@@ -21,28 +22,6 @@ namespace as2::web {
 namespace {
 
 constexpr double kCertain = 1 - 1e-9;
-
-class PlainPerceiver : public infer::Perceiver {
- public:
-  explicit PlainPerceiver(std::shared_ptr<native::Networks> networks) : networks_(std::move(networks)) {}
-  std::vector<std::vector<double>> perceive(const std::vector<const infer::Picture*>& pictures) override {
-    return networks_->perceive(pictures);
-  }
-
- private:
-  std::shared_ptr<native::Networks> networks_;
-};
-
-class PlainGuide : public infer::Guide {
- public:
-  explicit PlainGuide(std::shared_ptr<native::Networks> networks) : networks_(std::move(networks)) {}
-  std::vector<decode::Beliefs> guide(const std::vector<infer::Evidence>& instances) override {
-    return networks_->guide(instances);
-  }
-
- private:
-  std::shared_ptr<native::Networks> networks_;
-};
 
 native::EngineOptions one_thread() {
   native::EngineOptions engine;
@@ -161,9 +140,8 @@ Json open_boards(const Json& request) {
   Model model;
   const auto open = [&](const infer::Card& card, std::shared_ptr<const compile::ConstraintProgram> program) {
     model.networks = std::make_shared<native::Networks>(card, program, one_thread());
-    return infer::Solver(program, std::make_unique<PlainPerceiver>(model.networks),
-                         model.networks->reasoner() ? std::make_unique<PlainGuide>(model.networks) : nullptr,
-                         solver_options());
+    return infer::make_solver(card, program, native::perceiver_and_guide(model.networks),
+                              /*with_guide=*/true, solver_options());
   };
   boards::BoardSolver opened =
       boards::open_board_solver(shipped_file("models/" + name + ".safetensors"), 3, open);

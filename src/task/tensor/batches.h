@@ -9,8 +9,8 @@
 #include <optional>
 
 #include "infer/tensor/batch.h"
-#include "task/instances.h"
-#include "task/symmetries.h"
+#include "task/tensor/instances.h"
+#include "task/tensor/symmetries.h"
 
 namespace as2::task {
 
@@ -35,15 +35,13 @@ struct ListedInstances {
 
 class Batches {
  public:
-  Batches(Instances instances, ImagePool pool, const infer::PictureMap& map, const BatchOptions& options,
-          torch::Device device, const ListedInstances& listed = {});
+  Batches(const Instances& instances, const ImagePool& pool, const infer::PictureMap& map,
+          const BatchOptions& options, torch::Device device, const ListedInstances& listed = {});
 
   // Full batches per epoch; the rest of the examples has its turn in another epoch. Without shuffling the
   // last batch is filled up with the first examples.
   std::int64_t batches() const;
   std::int64_t size() const { return instances_.size(); }
-  // [instances, positions] bool on the device.
-  const torch::Tensor& evidence() const { return instances_.evidence; }
   // Rows of this rank in a batch, and how many of the first `count` rows of the whole batch are among them.
   std::int64_t rows() const { return options_.batch / options_.world; }
   std::int64_t own(std::int64_t count) const {
@@ -61,9 +59,9 @@ class Batches {
   void apply_symmetry(Batch& batch, std::int64_t epoch, std::int64_t index);
   void add_pictures(Batch& batch, const torch::Tensor& rows, std::int64_t epoch, std::int64_t index);
 
-  Instances instances_;
-  ListedInstances listed_;
-  ImagePool pool_;
+  InstanceTensors instances_, listed_;
+  double listed_share_ = 0, listed_hints_ = 0;
+  torch::Tensor pixels_;  // [images, 28, 28] uint8; undefined: there are none
   BatchOptions options_;
   torch::Device device_;
   at::Generator generator_;  // our own: LibTorch's default one is the process's

@@ -1,4 +1,4 @@
-#include "task/symmetries.h"
+#include "task/tensor/symmetries.h"
 
 #include "sudoku/board.h"
 

@@ -1,59 +1,52 @@
-#include "task/batches.h"
+#include "task/tensor/batches.h"
 
 #include <numeric>
 
 #include "as2/error.h"
-#include "random.h"
+#include "task/drawing.h"
 
 namespace as2::task {
 namespace {
 
 namespace F = torch::nn::functional;
 
-std::uint64_t stream_of(std::int64_t epoch, std::int64_t index, std::uint64_t purpose) {
-  return scatter(scatter(static_cast<std::uint64_t>(epoch) * 8 + purpose) ^
-                 static_cast<std::uint64_t>(index));
-}
-
 }  // namespace
 
-Batches::Batches(Instances instances, ImagePool pool, const infer::PictureMap& map,
+Batches::Batches(const Instances& instances, const ImagePool& pool, const infer::PictureMap& map,
                  const BatchOptions& options, torch::Device device, const ListedInstances& listed)
-    : instances_(instances.completed().to(device)),
-      pool_(pool.to(device)),
+    : instances_(tensors_of(instances, device)),
+      pixels_(pictures_of(pool.pixels, device)),
       options_(options),
       device_(device),
       generator_(at::globalContext().defaultGenerator(device).clone()) {
   AS2_REQUIRE(options_.batch % options_.world == 0, "the batch must divide evenly among the ranks");
-  const std::int64_t positions = instances.labels.size(1);
-  may_have_picture_ = torch::zeros({positions}, torch::kBool);
+  may_have_picture_ = torch::zeros({instances.positions()}, torch::kBool);
   for (const int position : map.positions) may_have_picture_[position] = true;
-  const torch::Tensor slots = instances.evidence & may_have_picture_;
-  slots_ = instances.size() > 0 ? slots.sum(1).max().item<std::int64_t>() : 0;
+  may_have_picture_ = may_have_picture_.to(device);
+  // Under a symmetry evidence moves, and every cell may hold a picture: the count stays the same.
+  const torch::Tensor slots = instances_.evidence & may_have_picture_;
+  slots_ = size() > 0 ? slots.sum(1).max().item<std::int64_t>() : 0;
   if (listed.share > 0) {
     AS2_REQUIRE(listed.instances.size() > 0, "a share of listed examples needs some");
     AS2_REQUIRE(!instances.pictures.defined() && !listed.instances.pictures.defined(),
                 "listed examples have their pictures drawn");
-    const torch::Tensor shown = (listed.instances.evidence & may_have_picture_).sum(1);
-    const torch::Tensor hidden = (~listed.instances.evidence).sum(1);
+    AS2_REQUIRE(!instances.atoms.defined(), "listed examples observe no derived atoms");
+    listed_ = tensors_of(listed.instances, device);
+    listed_share_ = listed.share;
+    listed_hints_ = listed.hints;
+    const torch::Tensor shown = (listed_.evidence & may_have_picture_).sum(1);
+    const torch::Tensor hidden = (~listed_.evidence).sum(1);
     const torch::Tensor most = shown + (hidden * listed.hints).ceil().to(torch::kInt64);
     slots_ = std::min(std::max(slots_, most.max().item<std::int64_t>()),
                       static_cast<std::int64_t>(map.positions.size()));
-    AS2_REQUIRE(!instances.atoms.defined(), "listed examples observe no derived atoms");
-    listed_ = {listed.instances.completed().to(device), listed.share, listed.hints};
   }
-  // Under a symmetry evidence moves, and every cell may hold a picture: the count stays the same.
-  may_have_picture_ = may_have_picture_.to(device);
   class_of_ = infer::class_tensor(map, device);
-  const auto classes = static_cast<std::int64_t>(map.classes);
-  class_count_ = pool_.classes.defined() ? torch::bincount(pool_.classes, {}, classes + 1)
-                                         : torch::zeros({classes + 1}, class_of_.options());
+  class_count_ = torch::bincount(torch::tensor(pool.classes, torch::kInt64), {}, map.classes + 1).to(device);
   class_begin_ = class_count_.cumsum(0) - class_count_;
   if (instances_.files.defined()) {
-    const std::int64_t drawn = pool_.pixels.defined() ? pool_.pixels.size(0) : 0;
-    pool_.pixels = drawn > 0 ? torch::cat({pool_.pixels, instances_.files}) : instances_.files;
+    pixels_ = pixels_.defined() ? torch::cat({pixels_, instances_.files}) : instances_.files;
     const torch::Tensor& named = instances_.pictures;
-    instances_.pictures = torch::where(named <= kFirstFile, drawn + kFirstFile - named, named);
+    instances_.pictures = torch::where(named <= kFirstFile, pool.size() + kFirstFile - named, named);
   }
   if (options_.symmetry_box > 0) symmetries_.emplace(options_.symmetry_box, device);
 }
@@ -95,13 +88,13 @@ Batch Batches::batch(std::int64_t epoch, std::int64_t index) {
   batch.known = taken(instances_.known);
   batch.observed = taken(instances_.observed);
   if (instances_.atoms.defined()) batch.atoms = taken(instances_.atoms);
-  if (listed_.share > 0) mix_in_listed(batch, epoch, index);
+  if (listed_share_ > 0) mix_in_listed(batch, epoch, index);
   if (symmetries_) apply_symmetry(batch, epoch, index);
   batch.given = batch.evidence & (batch.shows >= 0) & (batch.known | ~may_have_picture_);
   batch.shows = batch.shows.clamp_min(0);
   // What may not be used goes no further.
   batch.labels = torch::where(batch.known | batch.observed, batch.labels, torch::zeros_like(batch.labels));
-  if (own(options_.picture_rows) > 0 && pool_.pixels.defined()) add_pictures(batch, rows, epoch, index);
+  if (own(options_.picture_rows) > 0 && pixels_.defined()) add_pictures(batch, rows, epoch, index);
   return batch;
 }
 
@@ -111,27 +104,27 @@ torch::Tensor Batches::uniform(torch::IntArrayRef shape, std::uint64_t seed) {
 }
 
 void Batches::mix_in_listed(Batch& batch, std::int64_t epoch, std::int64_t index) {
-  const std::int64_t positions = batch.labels.size(1), count = listed_.instances.size();
+  const std::int64_t positions = batch.labels.size(1), count = listed_.size();
   const std::uint64_t seed = scatter(options_.seed ^ stream_of(epoch, index, 3));
   const torch::Tensor numbers = own_rows(uniform({options_.batch, positions + 3}, seed));
-  const torch::Tensor here = numbers.narrow(1, 0, 1) < listed_.share;
+  const torch::Tensor here = numbers.narrow(1, 0, 1) < listed_share_;
   const torch::Tensor which = (numbers.select(1, 1) * count).to(torch::kInt64).clamp_max(count - 1);
   const auto taken = [&](const torch::Tensor& all) { return all.index_select(0, which); };
-  torch::Tensor evidence = taken(listed_.instances.evidence);
-  const torch::Tensor shows = taken(listed_.instances.shows).to(torch::kInt64);
-  if (listed_.hints > 0) {
+  torch::Tensor evidence = taken(listed_.evidence);
+  const torch::Tensor shows = taken(listed_.shows).to(torch::kInt64);
+  if (listed_hints_ > 0) {
     // The hidden positions in a random order, of which the first become evidence.
     const torch::Tensor hidden = ~evidence & (shows >= 0);
     const torch::Tensor order =
         numbers.narrow(1, 3, positions).masked_fill(~hidden, 2.0).argsort(1, false).argsort(1, false);
-    const torch::Tensor share = (numbers.narrow(1, 2, 1) * 2 - 1).clamp_min(0) * listed_.hints;
+    const torch::Tensor share = (numbers.narrow(1, 2, 1) * 2 - 1).clamp_min(0) * listed_hints_;
     evidence = evidence | (order < (hidden.sum(1, true) * share).to(torch::kInt64));
   }
-  batch.labels = torch::where(here, taken(listed_.instances.labels).to(torch::kInt64), batch.labels);
+  batch.labels = torch::where(here, taken(listed_.labels).to(torch::kInt64), batch.labels);
   batch.shows = torch::where(here, shows, batch.shows);
   batch.evidence = torch::where(here, evidence, batch.evidence);
-  batch.known = torch::where(here, taken(listed_.instances.known), batch.known);
-  batch.observed = torch::where(here, taken(listed_.instances.observed), batch.observed);
+  batch.known = torch::where(here, taken(listed_.known), batch.known);
+  batch.observed = torch::where(here, taken(listed_.observed), batch.observed);
 }
 
 void Batches::apply_symmetry(Batch& batch, std::int64_t epoch, std::int64_t index) {
@@ -150,23 +143,22 @@ void Batches::add_pictures(Batch& batch, const torch::Tensor& rows, std::int64_t
       std::get<1>(here.to(torch::kUInt8).sort(/*stable=*/true, 1, /*descending=*/true)).narrow(1, 0, slots_);
   batch.slot_mask = here.gather(1, slots);
   batch.slot_positions = torch::where(batch.slot_mask, slots, torch::zeros_like(slots));
-  const std::uint64_t seed = scatter(options_.seed ^ stream_of(epoch, index, 2));
+  const std::uint64_t seed = picture_seed(options_.seed, epoch, index);
   const std::int64_t numbers_each = 1 + (options_.distortion > 0 ? kDistortionNoise : 0);
   const torch::Tensor numbers = own_rows(uniform({with_all, slots_, numbers_each}, seed));
   const torch::Tensor shown = batch.classes_at_slots(batch.shows, class_of_).flatten();
   const torch::Tensor count = class_count_.index_select(0, shown),
                       first = class_begin_.index_select(0, shown);
   const torch::Tensor nth = (numbers.select(2, 0).flatten() * count).to(torch::kInt64);
-  torch::Tensor picture = (first + nth.minimum((count - 1).clamp_min(0)))
-                              .clamp_max(pool_.pixels.size(0) - 1)
-                              .view({with, slots_});
+  torch::Tensor picture =
+      (first + nth.minimum((count - 1).clamp_min(0))).clamp_max(pixels_.size(0) - 1).view({with, slots_});
   if (instances_.pictures.defined()) {
     const torch::Tensor named = instances_.pictures.index_select(0, rows.narrow(0, 0, with))
                                     .gather(1, batch.slot_positions)
                                     .to(torch::kInt64);
     picture = torch::where(named >= 0, named, picture);
   }
-  torch::Tensor pixels = pool_.pixels.index_select(0, picture.flatten()).to(torch::kFloat32).div_(255);
+  torch::Tensor pixels = pixels_.index_select(0, picture.flatten()).to(torch::kFloat32).div_(255);
   if (options_.distortion > 0) {
     pixels = distorted(pixels, numbers.narrow(2, 1, kDistortionNoise).flatten(0, 1), options_.distortion);
   }
