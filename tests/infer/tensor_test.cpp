@@ -92,9 +92,12 @@ TEST_F(Answering, GivesWhatABatchGives) {
 }
 
 TEST_F(Answering, RefusesWhatReadsNoPictures) {
-  card_.network.perception.reset();
+  nn::ModelOptions blind = model_->options();
+  blind.perception.reset();
+  card_.pictures = {};
+  nn::save_model(card_, nn::Model(blind, *program_), *program_);
   try {
-    open_solver(card_, program_);
+    open_solver(read_card(card_.weights), program_);
     FAIL();
   } catch (const InputError& error) {
     EXPECT_THAT(error.what(), HasSubstr("has no perception"));
