@@ -73,7 +73,8 @@ std::string difference(const std::string& text, std::map<std::string, int>* refu
     if (refusals != nullptr) ++(*refusals)[message.substr(0, message.find(':', message.find("error: ") + 7))];
     return error.location().line > 0 ? "" : "refused without a place: " + message;
   }
-  const std::vector<AnswerSet> ours = compiled_answer_sets(compiled.program);
+  std::vector<AnswerSet> ours = compiled_answer_sets(compiled.program);
+  if (text.find("#show") != std::string::npos) ours.erase(std::unique(ours.begin(), ours.end()), ours.end());
   const std::vector<AnswerSet> theirs = testing::answer_sets(text);
   if (without_idle_levels(ours) == without_idle_levels(theirs)) return "";
   return "compiled:\n" + list(ours) + "clingo:\n" + list(theirs);

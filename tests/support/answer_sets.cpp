@@ -1,6 +1,6 @@
 // clingo as an oracle: one process per program, `--opt-mode=enum` so that every answer set comes with its
-// cost. clasp's search for equivalent atoms can lose the condition of an #edge; `--eq=0` turns it off, but then
-// clasp may print one answer set twice. So programs with edges alone are asked with it, and must show all atoms.
+// cost. clasp's search for equivalent atoms can lose the condition of an #edge and the support of a disjunctive
+// head; `--eq=0` turns it off, but then clasp may print one answer set twice.
 #include <unistd.h>
 
 #include <algorithm>
@@ -51,10 +51,8 @@ bool have_clingo() {
 
 std::vector<AnswerSet> answer_sets(const std::string& text) {
   const TemporaryFile file(text);
-  const bool edges = text.find("#edge") != std::string::npos;
-  if (edges && text.find("#show") != std::string::npos) throw std::runtime_error("#edge with #show:\n" + text);
-  const std::string output = output_of(std::string("exec clingo 0 --outf=2 --opt-mode=enum --warn=none ") +
-                                       (edges ? "--eq=0 " : "") + file.path() + " 2>/dev/null");
+  const std::string output =
+      output_of("exec clingo 0 --outf=2 --opt-mode=enum --eq=0 --warn=none " + file.path() + " 2>/dev/null");
   const auto document = nlohmann::json::parse(output, nullptr, false);
   if (document.is_discarded() || !document.contains("Result") || document["Result"] == "UNKNOWN") {
     throw std::runtime_error("clingo refuses:\n" + text + output);
@@ -71,7 +69,7 @@ std::vector<AnswerSet> answer_sets(const std::string& text) {
     }
   }
   std::sort(result.begin(), result.end());
-  if (edges) result.erase(std::unique(result.begin(), result.end()), result.end());
+  result.erase(std::unique(result.begin(), result.end()), result.end());
   return result;
 }
 

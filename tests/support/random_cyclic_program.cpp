@@ -24,12 +24,10 @@ class Generator {
     const int statements = random_.between(3, 8);
     for (int k = 0; k < statements; ++k) add_statement();
     if (random_.chance(25)) add_externals();
-    const bool edges = random_.chance(20);
-    if (edges) add_edges();
+    if (random_.chance(20)) add_edges();
     const int constraints = random_.below(3);
     for (int k = 0; k < constraints; ++k) add_constraint();
-    // clingo's answers to #edge are not told apart where something is hidden (see answer_sets.cpp).
-    if (random_.chance(20) && with_show && !edges) add_shown();
+    if (random_.chance(20) && with_show) add_shown();
     if (random_.chance(25)) {
       const int costs = random_.between(1, 2);
       for (int k = 0; k < costs; ++k) {
