@@ -367,7 +367,7 @@ nlohmann::ordered_json assignment_json(const compile::ConstraintProgram& program
 std::vector<BeliefsEntry> read_beliefs(const std::string& path, const compile::ConstraintProgram& program) {
   if (path.empty()) {
     BeliefsEntry nothing;
-    nothing.beliefs = uniform_beliefs(program);
+    nothing.beliefs = infer::uniform_beliefs(program);
     nothing.believed.assign(program.positions.size(), 0);
     nothing.warnings.emplace_back("note: without --beliefs every position is uniform");
     return {nothing};
