@@ -115,6 +115,8 @@ void throw_file_error(const fs::path& path, const std::string& what, int code) {
     case EMFILE:
     case ENFILE:
       throw EnvironmentError({path.string()}, message, {"raise the limit of open files: ulimit -n"});
+    case ENOMEM:
+      throw EnvironmentError({path.string()}, message, {"free some memory, or raise the limit: ulimit -v"});
     default:
       throw EnvironmentError({path.string()}, message, {"check the disk, then run the command again"});
   }

@@ -11,7 +11,7 @@ import torch
 from ._library import call, interruptible, ops
 from ._program import Path, Program
 from ._results import Solution, _changes, _conflicts
-from .errors import input_error
+from .errors import InputError, input_error
 
 _FAINTEST = 0.125  # ink, as `as2 predict` sees it
 
@@ -22,10 +22,14 @@ def _weights(name: Path) -> str:
         return text
     shipped = pathlib.Path(call(ops.shipped_file, "models"))
     path = shipped / f"{text}.safetensors"
-    if not path.exists():
+    if path.exists():
+        return str(path)
+    try:
+        return call(ops.default_model, text)
+    except InputError:
         names = ", ".join(sorted(other.stem for other in shipped.glob("*.safetensors")))
-        raise input_error(f"no weights named '{text}' ship", f"these do: {names}; or give the path of a .safetensors file")
-    return str(path)
+        raise input_error(f"no weights named '{text}' ship, and none for a task of that name",
+                          f"these do: {names}; or give the path of a .safetensors file") from None
 
 
 def _program_of(card: dict) -> Program:
@@ -37,7 +41,8 @@ def _program_of(card: dict) -> Program:
 
 
 def load(weights: Path) -> "Network":
-    """Trained weights: the name of shipped ones ("sudoku-best"), or a .safetensors file with its card beside it."""
+    """Trained weights: the name of shipped ones ("sudoku-best"), a task ("sudoku": those the command line would take), or
+    a .safetensors file with its card beside it."""
     return Network(_weights(weights))
 
 

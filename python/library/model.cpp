@@ -43,6 +43,11 @@ std::string card(const std::string& weights) {
   });
 }
 
+// The weights that ship for a task, as the command line chooses them.
+std::string default_model(const std::string& task) {
+  return reported([&] { return infer::default_model(task).string(); });
+}
+
 NetworkPtr load(const std::string& weights, const ProgramPtr& program) {
   return reported([&] { return c10::make_intrusive<Network>(infer::read_card(weights), program->parts); });
 }
@@ -126,6 +131,7 @@ void register_model(torch::Library& m) {
            [](const NetworkPtr& self, const std::string& device) { self->model->to(torch::Device(device)); })
       .def("forward", forward);
   m.def("card", card);
+  m.def("default_model", default_model);
   m.def("load", load);
 }
 

@@ -178,33 +178,29 @@ struct Questions : torch::CustomClassHolder {
 };
 using QuestionsPtr = c10::intrusive_ptr<Questions>;
 
-struct LogWeights {
-  static constexpr const char* name = "log_weights";
+// What a method of the list gives per question; `extra`: columns in front of the questions.
+template <const char* kName, Tensor (QuestionList::*method)(const Tensor&) const, int extra>
+struct PerQuestion {
+  static constexpr const char* name = kName;
   static Tensor compute(const Tensor& beliefs, std::int64_t number, std::int64_t) {
-    const auto list = Numbered<QuestionList>::find(number);
-    list->check(beliefs);
-    return list->log_weights(beliefs);
+    return ((*checked(beliefs, number)).*method)(beliefs);
   }
   static Tensor shape(const Tensor& beliefs, std::int64_t number, std::int64_t) {
-    const auto list = Numbered<QuestionList>::find(number);
+    const std::int64_t columns = checked(beliefs, number)->rows() - 1 + extra;
+    return batch_of(beliefs).unsqueeze(1).expand({-1, columns});
+  }
+
+ private:
+  static std::shared_ptr<QuestionList> checked(const Tensor& beliefs, std::int64_t number) {
+    auto list = Numbered<QuestionList>::find(number);
     list->check(beliefs);
-    return batch_of(beliefs).unsqueeze(1).expand({-1, list->rows()});
+    return list;
   }
 };
 
-struct Distribution {
-  static constexpr const char* name = "distribution";
-  static Tensor compute(const Tensor& beliefs, std::int64_t number, std::int64_t) {
-    const auto list = Numbered<QuestionList>::find(number);
-    list->check(beliefs);
-    return list->distribution(beliefs);
-  }
-  static Tensor shape(const Tensor& beliefs, std::int64_t number, std::int64_t) {
-    const auto list = Numbered<QuestionList>::find(number);
-    list->check(beliefs);
-    return batch_of(beliefs).unsqueeze(1).expand({-1, list->rows() - 1});
-  }
-};
+constexpr char kLogWeights[] = "log_weights", kDistribution[] = "distribution";
+using LogWeights = PerQuestion<kLogWeights, &QuestionList::log_weights, 1>;
+using Distribution = PerQuestion<kDistribution, &QuestionList::distribution, 0>;
 
 QuestionsPtr ask(const ProgramPtr& program, const std::vector<std::string>& queries,
                  const std::vector<std::string>& patterns, std::vector<std::int64_t> inputs, double floor,

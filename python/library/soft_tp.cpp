@@ -23,34 +23,21 @@ Tensor by_family(const Tensor& beliefs, std::int64_t number) {
   return beliefs.detach().to(result_options(beliefs).dtype()).unsqueeze(1).expand({-1, families, -1, -1});
 }
 
-template <Tensor (tp::SoftTp::*method)(const Tensor&) const>
-Tensor call(const Tensor& beliefs, std::int64_t number) {
-  return (program_for(beliefs, number)->soft_tp().*method)(beliefs);
-}
-
-struct Image {
-  static constexpr const char* name = "soft_tp_image";
+// The methods that give a value per family: their operators differ only in name.
+template <const char* kName, Tensor (tp::SoftTp::*method)(const Tensor&) const>
+struct PerFamily {
+  static constexpr const char* name = kName;
   static Tensor compute(const Tensor& p, std::int64_t n, std::int64_t) {
-    return call<&tp::SoftTp::image>(p, n);
+    return (program_for(p, n)->soft_tp().*method)(p);
   }
   static Tensor shape(const Tensor& p, std::int64_t n, std::int64_t) { return by_family(p, n); }
 };
 
-struct Residual {
-  static constexpr const char* name = "soft_tp_residual";
-  static Tensor compute(const Tensor& p, std::int64_t n, std::int64_t) {
-    return call<&tp::SoftTp::residual>(p, n);
-  }
-  static Tensor shape(const Tensor& p, std::int64_t n, std::int64_t) { return by_family(p, n); }
-};
-
-struct LeaveOneOut {
-  static constexpr const char* name = "soft_tp_leave_one_out";
-  static Tensor compute(const Tensor& p, std::int64_t n, std::int64_t) {
-    return call<&tp::SoftTp::leave_one_out>(p, n);
-  }
-  static Tensor shape(const Tensor& p, std::int64_t n, std::int64_t) { return by_family(p, n); }
-};
+constexpr char kImage[] = "soft_tp_image", kResidual[] = "soft_tp_residual",
+               kLeaveOneOut[] = "soft_tp_leave_one_out";
+using Image = PerFamily<kImage, &tp::SoftTp::image>;
+using Residual = PerFamily<kResidual, &tp::SoftTp::residual>;
+using LeaveOneOut = PerFamily<kLeaveOneOut, &tp::SoftTp::leave_one_out>;
 
 // `argument`: 0 mean, 1 sum.
 struct Loss {
@@ -67,7 +54,7 @@ struct Loss {
 struct MaxResidual {
   static constexpr const char* name = "soft_tp_max_residual";
   static Tensor compute(const Tensor& p, std::int64_t n, std::int64_t) {
-    return call<&tp::SoftTp::max_residual>(p, n);
+    return program_for(p, n)->soft_tp().max_residual(p);
   }
   static Tensor shape(const Tensor& p, std::int64_t n, std::int64_t) {
     program_for(p, n);
@@ -90,7 +77,7 @@ struct Refine {
 struct ExpectedCost {
   static constexpr const char* name = "soft_tp_expected_cost";
   static Tensor compute(const Tensor& p, std::int64_t n, std::int64_t) {
-    return call<&tp::SoftTp::expected_cost>(p, n);
+    return program_for(p, n)->soft_tp().expected_cost(p);
   }
   static Tensor shape(const Tensor& p, std::int64_t n, std::int64_t) {
     const auto levels = static_cast<std::int64_t>(program_for(p, n)->program().objectives.size());

@@ -171,7 +171,7 @@ Action declare_sudoku(CLI::App& command) {
     if (options->guesses > 0 && options->generate.box != 3)
       throw UsageError("--hard makes 9x9 puzzles: leave --box out");
     parse_clues(options->clues.empty() ? "36" : options->clues, options->generate);
-    Progress progress("puzzles", static_cast<std::int64_t>(options->count), options->quiet);
+    ProgressBar progress("puzzles", static_cast<std::int64_t>(options->count), options->quiet);
     std::string text;
     std::map<int, int> clues;
     const auto take = [&](const std::vector<sudoku::Board>& boards) {
@@ -229,7 +229,7 @@ Action declare_render(CLI::App& command) {
   return [options] {
     const auto boards = sudoku::read_boards(options->boards);
     const datasets::Mnist mnist = datasets::read_mnist(options->mnist.find(*options));
-    Progress progress("boards", static_cast<std::int64_t>(boards.size()), options->quiet);
+    ProgressBar progress("boards", static_cast<std::int64_t>(boards.size()), options->quiet);
     sudoku::render_boards(boards, mnist, options->split, options->seed, options->out,
                           [&] { progress.advance(); });
     return options->finish({{"out", options->out},
@@ -371,7 +371,7 @@ Action declare_photos(CLI::App& command) {
   return [options] {
     const auto families = options->fonts.find(*options);
     const datasets::Mnist mnist = datasets::read_mnist(options->mnist.find(*options));
-    Progress progress("pages", 0, options->quiet);
+    ProgressBar progress("pages", 0, options->quiet);
     const vision::CellSet set = vision::make_cells(families, mnist, options->cells, [&](std::size_t pages) {
       progress.advance(static_cast<std::int64_t>(pages));
     });

@@ -7,14 +7,14 @@
 
 namespace as2::cli {
 
-Progress::Progress(std::string what, std::int64_t total, bool quiet)
+ProgressBar::ProgressBar(std::string what, std::int64_t total, bool quiet)
     : what_(std::move(what)), total_(total), silent_(quiet || !isatty(STDERR_FILENO)) {}
 
-Progress::~Progress() {
+ProgressBar::~ProgressBar() {
   if (shown_ >= 0) std::cerr << "\r\x1b[K" << std::flush;
 }
 
-void Progress::advance(std::int64_t by) {
+void ProgressBar::advance(std::int64_t by) {
   done_ += by;
   const int percent = total_ > 0 ? static_cast<int>(100 * done_ / total_) : 100;
   if (silent_ || percent == shown_) return;

@@ -6,13 +6,13 @@
 
 namespace as2::cli {
 
-class Progress {
+class ProgressBar {
  public:
   // Says nothing if `quiet` or if standard error is not a terminal.
-  Progress(std::string what, std::int64_t total, bool quiet);
-  ~Progress();
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
+  ProgressBar(std::string what, std::int64_t total, bool quiet);
+  ~ProgressBar();
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
   void advance(std::int64_t by = 1);
 
  private:

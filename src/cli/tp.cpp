@@ -10,6 +10,7 @@
 #include "cli/beliefs.h"
 #include "cli/program_options.h"
 #include "cli/verbs.h"
+#include "text.h"
 
 namespace as2::cli {
 namespace {
@@ -78,8 +79,8 @@ void print_answer(const Json& json, std::ostream& out) {
     out << json["error"].get<std::string>() << '\n';
     return;
   }
-  out << "loss " << json["loss"] << " (" << json["reduction"].get<std::string>() << "), largest residual "
-      << json["max_residual"] << '\n';
+  out << "loss " << in_digits(json["loss"]) << " (" << json["reduction"].get<std::string>()
+      << "), largest residual " << in_digits(json["max_residual"]) << '\n';
   for (const auto& [family, positions] : json["residual"].items()) {
     double largest = 0;
     std::string where;

@@ -7,6 +7,12 @@ namespace as2::tp {
 using compile::Group;
 using compile::SetLiteral;
 
+namespace {
+
+constexpr std::size_t kMostValues = 4'000'000;  // of the circuit: about 1 GB while it is built
+
+}  // namespace
+
 void TermCounts::add(std::int64_t family, std::int64_t group, std::int64_t cell) {
   ++family_terms_[{family, cell}];
   ++group_terms_[{group, cell}];
@@ -126,6 +132,17 @@ void CollectedTerms::collect_root(const compile::DerivedNogood& nogood, int fami
   if (support.empty() && circuit.conjunction(nogood.body, {}) == one) add_always_violated(family, group);
 }
 
+// A definition is copied for every symbol of every position it depends on; a recursive one whole, so that its
+// copies grow with the square of its size.
+void CollectedTerms::refuse_size(int family) const {
+  const compile::Family& source = program.families[static_cast<std::size_t>(family)];
+  throw InputError(source.location,
+                   "soft T_P of this program needs more than " + std::to_string(kMostValues) +
+                       " values: what `" + source.name +
+                       "` depends on is copied for every symbol of every position in it",
+                   {"ground a smaller instance (-c NAME=VALUE); as2 decode and as2 prob need no copies"});
+}
+
 void CollectedTerms::collect_derived() {
   for (int position = 0; position < static_cast<int>(program.positions.size()); ++position) {
     if (roots_at_[position].empty()) continue;
@@ -133,6 +150,7 @@ void CollectedTerms::collect_derived() {
       for (const Root& root : roots_at_[position]) {
         deriveds.push_back({root.family, root.group, cell(position, symbol),
                             circuit.conjunction(*root.body, {position, symbol})});
+        if (circuit.entries().size() > kMostValues) refuse_size(root.family);
       }
     }
   }

@@ -42,7 +42,7 @@ class TermCounts {
 
 class CollectedTerms {
  public:
-  // Refers to the program, which has to outlive this.
+  // Refers to the program, which has to outlive this. InputError where its circuit would be too large.
   explicit CollectedTerms(const compile::ConstraintProgram& program);
   CollectedTerms(const CollectedTerms&) = delete;  // the circuit refers back to it
 
@@ -104,6 +104,7 @@ class CollectedTerms {
   void collect_linear(const compile::Linear& linear, int family, std::int64_t group);
   void collect_root(const compile::DerivedNogood& nogood, int family, std::int64_t group);
   void collect_derived();
+  [[noreturn]] void refuse_size(int family) const;
   void collect_costs();
 
   struct Root {

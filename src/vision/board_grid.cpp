@@ -227,8 +227,8 @@ GridLines find_grid(const Ink& ink, const std::string& name, int side, DebugPict
     const std::string cells = size_text(side, side);
     throw InputError(
         {name}, what + ": saw " + paper + ", " + seen,
-        {"expected one straight, cropped picture of a " + cells + " board with drawn lines, or of " +
-         size_text(28 * side, 28 * side) + " pixels without"});
+        {"expected one " + cells + " board with drawn lines, all of it in the picture, lying as it may; or " +
+         size_text(28 * side, 28 * side) + " pixels without lines"});
   };
   if (debug) {
     formats::Image seen(work.width, work.height);

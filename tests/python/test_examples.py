@@ -91,6 +91,7 @@ class Examples(unittest.TestCase):
             model(torch.rand(2, 3))
         with self.assertRaisesRegex(as2.InputError, "these do: .*sudoku-best"):
             as2.load("no-such-weights")
+        self.assertTrue(as2.load("addition").weights.endswith("models/addition-n2-best.safetensors"))  # as `as2 predict addition`
 
     def test_a_board_is_solved_as_on_the_command_line(self):
         ours, theirs = as2.solve("examples/board.png"), command_line("solve", "examples/board.png")

@@ -89,6 +89,24 @@ TEST_F(TpVerb, NothingIsChosenOrNothingCanHold) {
   EXPECT_EQ(nlohmann::json::parse(hopeless.out)["max_residual"], 0.5);
 }
 
+// Copies of a recursive definition grow with the square of its size.
+TEST_F(TpVerb, ARecursionTooLargeToCopyIsRefused) {
+  write("path.lp", R"(#const n=2000.
+{ e(1..n) }.
+r(1) :- e(1).
+r(X+1) :- r(X), e(X+1).
+r(X-1) :- r(X), e(X-1).
+:- not r(n). % reached
+)");
+  const testing::Finished large = testing::run_as2(folder_.path(), "tp path.lp");
+  EXPECT_EQ(large.exit_code, 1) << large.err;
+  EXPECT_NE(large.err.find("path.lp:6:1-13: error: soft T_P of this program needs more than 4000000 values"),
+            std::string::npos)
+      << large.err;
+  EXPECT_NE(large.err.find("note: "), std::string::npos);
+  EXPECT_EQ(testing::run_as2(folder_.path(), "tp path.lp -c n=100").exit_code, 0);
+}
+
 TEST_F(TpVerb, MistakesHaveTheirExitCodes) {
   write("uniform.json", "{}");
   write("bad.json", "{\"cell(9,9,_)\": {\"1\": 1}}");

@@ -164,7 +164,8 @@ TEST(BoardImage, SaysWhyItCannotRead) {
   formats::Image word(400, 300, 255);
   for (int k = 0; k < 4; ++k) draw_digit(word, k + 2, {40 + 90 * k, 80, 60, 120}, 8, 0);
   EXPECT_THAT(error_of(word),
-              AllOf(HasSubstr("not a board"), HasSubstr("400x300"), HasSubstr("dark ink on light paper")));
+              AllOf(HasSubstr("not a board"), HasSubstr("400x300"), HasSubstr("dark ink on light paper"),
+                    HasSubstr("lying as it may"), testing::Not(HasSubstr("straight"))));
   formats::Image frame(400, 400, 255);
   formats::fill_rectangle(frame, 20, 20, 360, 360, 0);
   formats::fill_rectangle(frame, 24, 24, 352, 352, 255);
