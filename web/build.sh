@@ -33,8 +33,7 @@ cp "$source/examples/board.png" "$page/examples/"
 cp "$build/engine/web/engine/as2.js" "$page"
 gzip -9nc "$build/engine/web/engine/as2.wasm" >"$page/as2.wasm.gz"
 for model in sudoku-best cells-best sudoku-paper; do
-  cp "$source/models/$model.json" "$page/models"
-  gzip -9nc "$source/models/$model.safetensors" >"$page/models/$model.safetensors.gz"
+  node "$source/web/narrow.mjs" "$source/models/$model.safetensors" "$page/models"
 done
 cp "$source"/programs/*.lp "$page/programs"
 {
@@ -42,7 +41,7 @@ cp "$source"/programs/*.lp "$page/programs"
   for program in "$source"/programs/*.lp; do
     name=$(basename "$program" .lp)
     [ -e "$source/programs/$name.as2c" ] || continue
-    cp "$source/programs/$name.as2c" "$page/programs"
+    gzip -9nc "$source/programs/$name.as2c" >"$page/programs/$name.as2c.gz"
     printf '%s\n{"name": "%s", "file": "%s.lp", "compiled": "%s.as2c"}' "$separator" "$name" "$name" "$name"
     separator=,
   done

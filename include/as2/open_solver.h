@@ -28,7 +28,7 @@ infer::Solver open_solver(const std::filesystem::path& weights, const OpenOption
 namespace as2::boards {
 
 // The cells with ink of a board in a picture (PNG, JPEG, BMP or PGM), for a program whose positions are cells
-// in reading order. InputError where no board of box × box boxes is found.
-infer::Scene read_scene(const std::filesystem::path& picture, int box = 3);
+// in reading order. InputError where no board of side × side cells is found.
+infer::Scene read_scene(const std::filesystem::path& picture, int side = 9);
 
 }  // namespace as2::boards

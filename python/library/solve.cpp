@@ -60,8 +60,7 @@ std::string solve(const std::vector<std::string>& images, const std::string& wei
     });
     Json list = Json::array();
     for (const std::string& image : images) {
-      const vision::Photo photo =
-          vision::read_photo(formats::read_image(image), image, static_cast<int>(box));
+      const vision::Photo photo = vision::read_photo(formats::read_image(image), image, board.side);
       list.push_back(solution(board.solver, photos.solve(photo, image).answer));
     }
     return text_of(list);

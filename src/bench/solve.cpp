@@ -66,7 +66,7 @@ Run solve_all(const Boards& boards, infer::Solver& solver, native::Threads& thre
   std::vector<infer::Scene> scenes(kBoards);
   threads.run(kBoards, [&](std::int64_t n, int) {
     const auto k = static_cast<std::size_t>(n);
-    scenes[k] = boards::scene_of(*vision::read_photo(boards.pictures[k], "board", 3).straight);
+    scenes[k] = boards::scene_of(*vision::read_photo(boards.pictures[k], "board", 9).straight);
   });
   run.reading = std::chrono::duration<double>(Clock::now() - start).count();
   const auto answers = solver.solve(scenes, &run.times);

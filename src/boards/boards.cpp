@@ -1,5 +1,8 @@
 #include "boards/boards.h"
 
+#include <cmath>
+
+#include "as2/error.h"
 #include "as2/open_solver.h"
 #include "formats/image.h"
 
@@ -8,20 +11,36 @@ namespace as2::boards {
 BoardSolver open_board_solver(const std::filesystem::path& weights, int box, const OpenSolver& open,
                               const asp::GroundOptions& grounding) {
   const infer::Card card = infer::read_card(weights);
-  const auto cells = static_cast<std::size_t>(box * box * box * box);
   infer::ProgramSource source = card.program;
-  if (card.shape.positions.size() != cells) {  // the same program for boxes of another side
+  const auto cells = static_cast<std::size_t>(box * box * box * box);
+  if (box > 0 && card.shape.positions.size() != cells) {  // the same program for boxes of another side
     source.compiled.clear();
     source.constants = {{"b", std::to_string(box)}};
   }
   const auto program = infer::load_program(source, grounding);
-  if (program->positions.size() != cells) {
+  if (box > 0 && program->positions.size() != cells) {
     throw InputError({weights.string()},
                      "its program has " + std::to_string(program->positions.size()) +
                          " positions, the board " + std::to_string(cells) + " cells",
                      {"give --model a model of boards, as `as2 train sudoku` writes it"});
   }
-  return {source, open(card, program)};
+  return {source, open(card, program), grid_side(*program, source.file)};
+}
+
+int grid_side(const compile::ConstraintProgram& program, const std::string& file) {
+  const auto side = static_cast<int>(std::lround(std::sqrt(static_cast<double>(program.positions.size()))));
+  const auto refuse = [&](const std::string& why) {
+    throw InputError({file}, "its positions are not the cells of a square board: " + why,
+                     {"positions of boards are named NAME(ROW,COLUMN,…), row by row, counted from 1"});
+  };
+  if (program.positions.empty() || side * side != static_cast<int>(program.positions.size()))
+    refuse("there are " + std::to_string(program.positions.size()));
+  for (int k = 0; k < side * side; ++k) {
+    const std::string& name = program.positions[static_cast<std::size_t>(k)].name;
+    const std::string place = "(" + std::to_string(k / side + 1) + "," + std::to_string(k % side + 1) + ",";
+    if (name.find(place) == std::string::npos) refuse("found " + name + ", expected " + place + "…)");
+  }
+  return side;
 }
 
 infer::Scene scene_of(const vision::BoardReading& board) {
@@ -39,8 +58,8 @@ std::vector<infer::Scene> scenes_of(const std::vector<vision::BoardReading>& boa
   return scenes;
 }
 
-infer::Scene read_scene(const std::filesystem::path& picture, int box) {
-  return scene_of(vision::read_board(formats::read_image(picture.string()), picture.string(), box));
+infer::Scene read_scene(const std::filesystem::path& picture, int side) {
+  return scene_of(vision::read_board(formats::read_image(picture.string()), picture.string(), side));
 }
 
 sudoku::Grid digits_of(const infer::Solver& solver, const infer::Answer& answer) {

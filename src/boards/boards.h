@@ -1,4 +1,4 @@
-// Sudoku boards in pictures for the solver, which knows nothing of them: the only place where both meet.
+// Boards in pictures for the solver, which knows nothing of them: the only place where both meet.
 #pragma once
 
 #include <filesystem>
@@ -20,11 +20,17 @@ using OpenSolver =
 struct BoardSolver {
   infer::ProgramSource source;
   infer::Solver solver;
+  int side = 0;  // of the board, in cells
 };
 
-// The solver of these weights, for boards of box × box boxes; InputError where they do not fit.
+// The solver of these weights for the board that their card's program describes, or, unless `box` is 0, for
+// the same program with boxes of that side; InputError where they do not fit.
 BoardSolver open_board_solver(const std::filesystem::path& weights, int box, const OpenSolver& open,
                               const asp::GroundOptions& grounding = {});
+
+// How many rows and columns the board has whose cells are the program's positions: `cell(1,1,_)`,
+// `cell(1,2,_)`, …, whatever they are called. InputError at `file` for any other program.
+int grid_side(const compile::ConstraintProgram& program, const std::string& file);
 
 // A picture for every cell with ink; cells stand in reading order, as the program's positions do.
 infer::Scene scene_of(const vision::BoardReading& board);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "as2/error.h"
 #include "vision/cells.h"
@@ -11,6 +12,7 @@ namespace {
 
 constexpr double kClearlyBetter = 3;  // nats by which a turn has to win over the photo as it was taken
 constexpr double kHardlyBlank = 0.98;
+constexpr int kLookedAtOnce = 16;  // cells of a turned board
 // Of the pictures that the network was trained on 2 in 7 are blank (vision/cell_set.h), of a board's cells
 // about 2 in 3: by Bayes's rule the odds of a blank are five times what the network says.
 constexpr double kBlankOdds = (2.0 / 1) / (2.0 / 5);
@@ -81,15 +83,21 @@ CellReader::CellReader(infer::Solver cells, const compile::ConstraintProgram& bo
 
 std::vector<std::vector<double>> CellReader::look(const std::vector<formats::Image>& cells,
                                                   infer::SolveTimes* times) {
+  // The blank cells of a clean scan are all alike: of equal pictures one is looked at.
+  std::map<std::vector<std::uint8_t>, std::size_t> known;
   std::vector<infer::Scene> scenes;
-  for (const formats::Image& cell : cells) scenes.push_back({{0, cell.pixels}});
+  for (const formats::Image& cell : cells) {
+    if (known.emplace(cell.pixels, scenes.size()).second) scenes.push_back({{0, cell.pixels}});
+  }
+  const std::vector<infer::Evidence> seen = solver_.look(scenes, times);
   std::vector<std::vector<double>> beliefs;
-  for (infer::Evidence& seen : solver_.look(scenes, times)) {
-    double& blank = seen.beliefs[static_cast<std::size_t>(blank_)];
+  for (const formats::Image& cell : cells) {
+    std::vector<double> own = seen[known.at(cell.pixels)].beliefs;
+    double& blank = own[static_cast<std::size_t>(blank_)];
     const double sum = 1 + (kBlankOdds - 1) * blank;
     blank *= kBlankOdds;
-    for (double& belief : seen.beliefs) belief /= sum;
-    beliefs.push_back(std::move(seen.beliefs));
+    for (double& belief : own) belief /= sum;
+    beliefs.push_back(std::move(own));
   }
   return beliefs;
 }
@@ -115,12 +123,18 @@ BoardCells CellReader::read(const vision::Photo& photo, infer::SolveTimes* times
     inked.push_back(k);
     best_score += std::log(std::max(1e-6, most(best[k])));
   }
+  // Under another turn a score only falls, from 0, with every cell that is looked at: as soon as it is no
+  // better than the best one, that turn is out. A board that is read surely as it lies is looked at once.
   std::vector<formats::Image> turning;
   for (const std::size_t k : inked) turning.push_back(pictures[k]);
   for (int turn = 1; turn < 4; ++turn) {
     for (formats::Image& picture : turning) picture = vision::turned(picture);
     double score = 0;
-    for (const auto& beliefs : look(turning, times)) score += std::log(std::max(1e-6, most(beliefs)));
+    for (auto next = turning.begin(); next != turning.end() && score > best_score;) {
+      const auto last = next + std::min<std::ptrdiff_t>(kLookedAtOnce, turning.end() - next);
+      for (const auto& beliefs : look({next, last}, times)) score += std::log(std::max(1e-6, most(beliefs)));
+      next = last;
+    }
     if (score <= best_score) continue;
     best_score = score;
     board.turns = turn;

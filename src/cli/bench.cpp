@@ -14,6 +14,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 void print_table(const Json& result, std::ostream& out) {
+  if (result.contains("skipped")) out << "  skipped: " << result["skipped"].get<std::string>() << '\n';
   for (const auto& row : result["rows"]) {
     out << "  " << std::left << std::setw(58) << row["name"].get<std::string>() << std::right << std::setw(10)
         << std::setprecision(4) << row["value"].get<double>() << ' ' << std::left << std::setw(6)

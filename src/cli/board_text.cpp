@@ -52,10 +52,16 @@ std::string joined(const std::set<std::string>& words) {
   return text;
 }
 
-// One row of a board: `cell(position)` gives text two columns wide, not counting colour codes.
+// The side of the boxes that the board is shown in; without boxes that of the board.
+int box_of(int side) {
+  const int box = static_cast<int>(std::lround(std::sqrt(side)));
+  return box * box == side ? box : side;
+}
+
+// One row of a board: `cell(position)` gives text of the same width for all, not counting colour codes.
 template <class Cell>
 std::string row_text(int row, int side, const Cell& cell) {
-  const int box = static_cast<int>(std::lround(std::sqrt(side)));
+  const int box = box_of(side);
   std::string text;
   for (int column = 0; column < side; ++column) {
     if (column > 0 && column % box == 0) text += "| ";
@@ -66,10 +72,14 @@ std::string row_text(int row, int side, const Cell& cell) {
 
 void append_boards(const Solver& solver, const Answer& answer, const BoardTextOptions& options,
                    std::ostream& out) {
-  const int side = side_of(solver), box = static_cast<int>(std::lround(std::sqrt(side)));
+  const int side = side_of(solver), box = box_of(side);
+  std::size_t width = 1;
+  for (const compile::Position& position : solver.program().positions) {
+    for (const std::string& own : position.symbols) width = std::max(width, own.size());
+  }
   const std::set<int> clues(answer.evidence.begin(), answer.evidence.end());
   const auto cell = [&](const std::string& digit, char mark, const char* colour) {
-    const std::string text = digit + mark;
+    const std::string text = std::string(width - digit.size(), ' ') + digit + mark;
     return options.colour && *colour ? colour + text + kPlain : text;
   };
   const auto read = [&](int i) {
@@ -85,7 +95,8 @@ void append_boards(const Solver& solver, const Answer& answer, const BoardTextOp
     return cell(symbol(solver, i, at), kept ? ' ' : '*', kept ? kBold : kAlarm);
   };
   std::string rule;
-  for (int k = 0; k < box; ++k) rule += std::string(k == 0 ? "" : "+-") + std::string(2 * box, '-');
+  for (int k = 0; k < side / box; ++k)
+    rule += std::string(k == 0 ? "" : "+-") + std::string((width + 1) * static_cast<std::size_t>(box), '-');
   const std::string heading = "read";
   out << "  " << heading << std::string(rule.size() + 4 - heading.size(), ' ') << "answer\n";
   for (int row = 0; row < side; ++row) {

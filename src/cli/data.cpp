@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <thread>
 
 #include "as2/error.h"
@@ -20,6 +21,7 @@
 #include "sudoku/board_list.h"
 #include "sudoku/hard.h"
 #include "sudoku/render.h"
+#include "vision/board_photos.h"
 #include "vision/symbol_set.h"
 
 namespace as2::cli {
@@ -209,9 +211,11 @@ Action declare_sudoku(CLI::App& command) {
 Action declare_render(CLI::App& command) {
   struct Options : Common {
     MnistArguments mnist;
-    std::string boards;
+    std::string boards, face;
     datasets::Split split = datasets::Split::kTest;
     std::uint64_t seed = 0;
+    bool photos = false;
+    int entries = 0;
   };
   auto options = std::make_shared<Options>();
   options->declare(command);
@@ -221,6 +225,16 @@ Action declare_render(CLI::App& command) {
   command.add_option("--seed", options->seed, "Seed that decides which digit image each clue gets")
       ->check(a_seed())
       ->capture_default_str();
+  auto* photos = command.add_flag("--photos", options->photos,
+                                  "Photos of printed sheets instead: board-00000.jpg, …, and the clues of "
+                                  "each in a .dat file, as `as2 solve --score` reads them");
+  command.add_option("--face", options->face, "Typeface (.ttf, .otf) of the photos; else straight strokes")
+      ->needs(photos);
+  command
+      .add_option("--entries", options->entries,
+                  "Digits that a player has written into each photographed board, the first of them wrong")
+      ->check(CLI::Range(0, 81))
+      ->needs(photos);
   command.add_option("--out", options->out, "Folder for board-00000.png, … and labels.jsonl")->required();
   command.footer(
       "A 9x9 board is 252x252 gray pixels: one 28x28 MNIST digit per clue, blank cells black, no lines.\n"
@@ -230,13 +244,23 @@ Action declare_render(CLI::App& command) {
     const auto boards = sudoku::read_boards(options->boards);
     const datasets::Mnist mnist = datasets::read_mnist(options->mnist.find(*options));
     ProgressBar progress("boards", static_cast<std::int64_t>(boards.size()), options->quiet);
-    sudoku::render_boards(boards, mnist, options->split, options->seed, options->out,
-                          [&] { progress.advance(); });
+    const auto done = [&] { progress.advance(); };
+    if (options->photos) {
+      std::optional<formats::Typeface> face;
+      if (!options->face.empty() && !(face = formats::Typeface::read(options->face)))
+        throw InputError({options->face}, "is no typeface with all ten digits", {"give a .ttf or .otf file"});
+      vision::photograph_boards(boards, mnist.of(options->split),
+                                {options->seed, options->entries, face ? &*face : nullptr}, options->out,
+                                done);
+    } else {
+      sudoku::render_boards(boards, mnist, options->split, options->seed, options->out, done);
+    }
     return options->finish({{"out", options->out},
                             {"count", boards.size()},
                             {"split", name_of(options->split)},
                             {"seed", options->seed}},
-                           options->out + ": " + std::to_string(boards.size()) + " boards, labels.jsonl");
+                           options->out + ": " + std::to_string(boards.size()) +
+                               (options->photos ? " photos with their clues" : " boards, labels.jsonl"));
   };
 }
 

@@ -33,7 +33,7 @@ struct Arguments {
   std::vector<std::string> images;
   std::string model, out, debug_dir;
   double threshold = 0.9;
-  int box = 3;
+  int box = 0;
   EngineOptions engine;
   GroundingLimits grounding;
   bool explain = false, json = false, verbose = false, score = false;
@@ -46,12 +46,12 @@ struct Picture {
   std::string error;
 };
 
-Picture read_picture(const std::string& path, const Arguments& arguments) {
+Picture read_picture(const std::string& path, int side, const Arguments& arguments) {
   Picture picture;
   try {
     formats::Image image = formats::read_image(path);
     if (!arguments.out.empty()) picture.image = image;
-    picture.photo = vision::read_photo(std::move(image), path, arguments.box,
+    picture.photo = vision::read_photo(std::move(image), path, side,
                                        arguments.debug_dir.empty() ? nullptr : &picture.debug);
   } catch (const InputError& error) {
     picture.error = error.what();
@@ -109,11 +109,10 @@ class Solving {
       : arguments_(arguments),
         // A board is solved in less time than starting a second thread takes.
         threads_(arguments.images.size() == 1 ? 1 : arguments.engine.threads),
-        solver_(boards::open_board_solver(
-                    arguments.model.empty() ? infer::default_model("sudoku") : fs::path(arguments.model),
-                    arguments.box, opener(engine, for_solving(arguments.engine, threads_.count())),
-                    arguments.grounding.options())
-                    .solver),
+        board_(boards::open_board_solver(
+            arguments.model.empty() ? infer::default_model("sudoku") : fs::path(arguments.model),
+            arguments.box, opener(engine, for_solving(arguments.engine, threads_.count())),
+            arguments.grounding.options())),
         photo_solver_(solver_, [this, &engine] {
           const infer::Card card = infer::read_card(infer::default_model("cells"));
           EngineOptions options = for_solving(arguments_.engine, threads_.count());
@@ -138,7 +137,7 @@ class Solving {
     std::vector<Picture> pictures(last - first);
     threads_.run(static_cast<std::int64_t>(pictures.size()), [&](std::int64_t n, int) {
       const auto k = static_cast<std::size_t>(n);
-      pictures[k] = read_picture(arguments_.images[first + k], arguments_);
+      pictures[k] = read_picture(arguments_.images[first + k], board_.side, arguments_);
     });
     reading_seconds_ += std::chrono::duration<double>(Clock::now() - start).count();
     // Boards without lines need no other network, so that many are answered together.
@@ -228,7 +227,8 @@ class Solving {
 
   const Arguments& arguments_;
   native::Threads threads_;
-  infer::Solver solver_;
+  boards::BoardSolver board_;
+  infer::Solver& solver_ = board_.solver;
   boards::PhotoSolver photo_solver_;
   PhotoScore score_;
   infer::SolveTimes times_;
@@ -258,9 +258,11 @@ Action declare_solve_on(CLI::App& command, const std::vector<Engine>& engines) {
   command.add_option("--threshold", arguments->threshold, "Lists digits read with less confidence than this")
       ->check(number_between(0, 1))
       ->capture_default_str();
-  command.add_option("--box", arguments->box, "Side of a box: 3 for 9x9 boards, 2 for 4x4")
-      ->check(CLI::Range(2, 3))
-      ->capture_default_str();
+  command
+      .add_option(
+          "--box", arguments->box,
+          "Side of a Sudoku's box: 2 for 4x4 boards; without it the board is the one of the model's card")
+      ->check(CLI::Range(2, 4));
   command
       .add_option("--passes", arguments->engine.solver.passes,
                   "The most passes of the reasoner; default: eval_passes of its card")

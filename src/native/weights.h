@@ -16,7 +16,7 @@ class Weights {
   Weights(const formats::SafeTensorFile& file, std::string path) : file_(file), path_(std::move(path)) {}
 
   // The tensor's numbers, row by row. InputError where it is missing, has another shape, is stored in a type
-  // other than float32 and bfloat16, or holds something that is not a finite number.
+  // other than float32, float16 and bfloat16, or holds something that is not a finite number.
   std::vector<float> take(const std::string& name, const std::vector<std::int64_t>& shape);
   float take_one(const std::string& name) { return take(name, {}).front(); }
   // InputError where the file has a tensor that nobody took.

@@ -15,7 +15,7 @@ constexpr std::int64_t kMostWork = std::int64_t{1} << 27;
 
 class Graph {
  public:
-  explicit Graph(int size) : size_(size), words_((size + 63) / 64), rows_(size, Words(words_, 0)) {}
+  explicit Graph(int size) : words_((size + 63) / 64), rows_(size, Words(words_, 0)) {}
 
   void connect(std::vector<int> clique) {
     std::sort(clique.begin(), clique.end());
@@ -60,7 +60,6 @@ class Graph {
   std::int64_t work() const { return work_; }
 
  private:
-  int size_;
   int words_;
   std::vector<Words> rows_;
   std::int64_t work_ = 0;

@@ -144,6 +144,7 @@ std::vector<std::pair<double, double>> fit(const std::vector<Span>& found, int c
 std::vector<std::pair<double, double>> fit_boxes(const std::vector<Span>& found, int side, double first,
                                                  double last) {
   const int box = static_cast<int>(std::lround(std::sqrt(side)));
+  if (box * box != side) return {};
   const auto coarse = fit(found, box, first, last);
   std::vector<std::pair<double, double>> lines;
   for (std::size_t k = 0; k + 1 < coarse.size(); ++k) {

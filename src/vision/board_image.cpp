@@ -206,9 +206,8 @@ formats::Image normalised_digit(const formats::Image& ink, int threshold) {
   return result;
 }
 
-BoardReading read_board(const formats::Image& picture, const std::string& name, int box,
+BoardReading read_board(const formats::Image& picture, const std::string& name, int side,
                         DebugPictures* debug) {
-  const int side = box * box;
   const std::string size = std::to_string(picture.width) + "x" + std::to_string(picture.height);
   const Ink ink = picture.pixels.empty() ? Ink{} : find_ink(picture);
   if (debug && !picture.pixels.empty()) debug->emplace_back("picture", picture);

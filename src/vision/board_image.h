@@ -31,11 +31,11 @@ struct BoardReading {
   std::string saw;    // one sentence for people
 };
 
-// Finds the grid and cuts it into cells. `name` stands for the picture in messages; with `debug`, pictures of
-// the intermediate steps are added to it even when reading fails. Throws InputError that says what was seen:
-// not a board, two boards, something unreadable, or an unsupported size.
+// Finds the grid of side × side cells and cuts it. `name` stands for the picture in messages; with `debug`,
+// pictures of the intermediate steps are added to it even when reading fails. Throws InputError that says
+// what was seen: not a board, two boards, something unreadable, or an unsupported size.
 using DebugPictures = std::vector<std::pair<std::string, formats::Image>>;
-BoardReading read_board(const formats::Image& picture, const std::string& name, int box = 3,
+BoardReading read_board(const formats::Image& picture, const std::string& name, int side = 9,
                         DebugPictures* debug = nullptr);
 
 // The picture with the answer's digits (1 … 9) written into the blank cells as the sheet lies, thinner and

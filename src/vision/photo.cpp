@@ -52,8 +52,7 @@ std::string size_text(const formats::Image& image, double factor) {
 
 }  // namespace
 
-Photo read_photo(formats::Image picture, const std::string& name, int box, DebugPictures* debug) {
-  const int side = box * box;
+Photo read_photo(formats::Image picture, const std::string& name, int side, DebugPictures* debug) {
   Photo photo;
   photo.picture = shrunk(std::move(picture), photo.shrunk);
   const bool paper_size = photo.picture.width == photo.picture.height && photo.picture.width == 28 * side;
@@ -71,7 +70,7 @@ Photo read_photo(formats::Image picture, const std::string& name, int box, Debug
   // A straight scan is read between its lines, unless a slanting lattice fits it better.
   if (!enough || is_straight(found->lattice)) {
     try {
-      photo.straight = read_board(photo.picture, name, box, enough ? nullptr : debug);
+      photo.straight = read_board(photo.picture, name, side, enough ? nullptr : debug);
     } catch (const InputError&) {
       if (!enough) throw;
     }

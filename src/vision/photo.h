@@ -23,7 +23,7 @@ struct Photo {
 
 // Finds the board of side × side cells. Throws InputError that says what was seen instead. `debug` as for
 // read_board().
-Photo read_photo(formats::Image picture, const std::string& name, int box, DebugPictures* debug = nullptr);
+Photo read_photo(formats::Image picture, const std::string& name, int side, DebugPictures* debug = nullptr);
 
 // The cells' ink as MNIST has its digits, for a board that is not straight.
 std::vector<formats::Image> normalised_cells(const Photo& photo);

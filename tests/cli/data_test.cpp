@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "datasets/real_mnist.h"
 #include "files.h"
@@ -83,6 +84,22 @@ TEST(DataVerb, MnistRenderAndAdditionWork) {
       0);
   EXPECT_TRUE(std::filesystem::exists(folder / "boards/board-00002.png"));
   EXPECT_TRUE(std::filesystem::exists(folder / "boards/labels.jsonl"));
+  const std::string photos = "render " + (folder / "list.txt") + " --split test --out " + (folder / "photos");
+  ASSERT_EQ(as2(folder, photos + " --photos --entries 3").exit_code, 0);
+  EXPECT_TRUE(std::filesystem::exists(folder / "photos/board-00002.jpg"));
+  const sudoku::Board board = sudoku::read_boards(folder / "list.txt")[0];
+  std::istringstream clues(read_file(folder / "photos/board-00000.dat"));
+  std::string line;
+  std::getline(clues, line);
+  std::getline(clues, line);
+  for (const int clue : board.puzzle) {
+    int said = -1;
+    clues >> said;
+    EXPECT_EQ(said, clue);
+  }
+  EXPECT_EQ(as2(folder, photos + " --entries 3").exit_code, 2) << "entries are for photos";
+  EXPECT_EQ(as2(folder, photos + " --photos --face " + (folder / "list.txt")).exit_code, 1);
+  EXPECT_THAT(as2(folder, photos + " --photos --entries 60").err, HasSubstr("45 blank cells, too few"));
   const Outcome addition = as2(folder, "addition --n 2 --count 30000 --split train --seed 1");
   ASSERT_EQ(addition.exit_code, 0) << addition.err;
   EXPECT_EQ(std::count(addition.out.begin(), addition.out.end(), '\n'), 30000);

@@ -5,9 +5,11 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "as2/resources.h"
 #include "datasets/mnist.h"
 #include "datasets/real_mnist.h"
 #include "files.h"
+#include "infer/card.h"
 #include "sudoku/board.h"
 #include "sudoku/render.h"
 #include "support/run_as2.h"
@@ -281,6 +283,56 @@ vision::Page photo_of(const Grid& puzzle, const Grid& written, const vision::Pag
   }
   Random random(11);
   return vision::draw_page(contents, options, {nullptr, &digits, &by_label}, random);
+}
+
+// Other boards than Sudoku: their size and rules are the card's.
+TEST_F(SolveVerb, TheBoardIsTheOneOfTheModelsCard) {
+  struct Kind {
+    const char *name, *program, *compiled;
+    infer::Constants constants;
+    int side;
+  };
+  for (const Kind& kind : {Kind{"futoshiki", "programs/futoshiki.lp", "programs/futoshiki.as2c", {}, 4},
+                           Kind{"latin", "programs/latin_square.lp", "", {{"n", "5"}}, 5}}) {
+    infer::Card card = infer::read_card(shipped_file("models/digits-best.safetensors"));
+    std::filesystem::copy_file(card.weights, path(std::string(kind.name) + ".safetensors"));
+    card.weights = path(std::string(kind.name) + ".safetensors");
+    card.program = {shipped_file(kind.program).string(),
+                    *kind.compiled ? shipped_file(kind.compiled).string() : "", kind.constants};
+    card.shape = infer::ProgramShape::of(*infer::load_program(card.program));
+    infer::write_card(card);
+    // Futoshiki's signs and its clue leave one solution; of the Latin square most cells are shown.
+    Grid solution(static_cast<std::size_t>(kind.side * kind.side)), puzzle;
+    if (kind.side == 4) {
+      const Finished decoded =
+          testing::run_as2(folder_.str(), "decode " + card.program.file + " --json --beliefs " +
+                                              folder_.put("none.json", "{}"));
+      ASSERT_EQ(decoded.exit_code, 0) << decoded.err;
+      solution = grid_of(Json::parse(decoded.out)["assignment"], 4);
+    } else {
+      for (int k = 0; k < 25; ++k)
+        solution[static_cast<std::size_t>(k)] = static_cast<std::uint8_t>((k % 5 + 2 * (k / 5)) % 5 + 1);
+    }
+    puzzle = solution;
+    for (std::size_t k = 0; k < puzzle.size(); k += 3) puzzle[k] = 0;
+    vision::PageOptions options;
+    options.side = kind.side;
+    options.turn = 0.2;
+    options.tilt = 0.3;
+    const std::string picture = std::string(kind.name) + ".png";
+    formats::write_png(path(picture),
+                       photo_of(puzzle, Grid(puzzle.size(), 0), options, *digits_, by_label_).picture);
+    const Finished finished = run(picture + " --model " + card.weights.string() + " --json");
+    ASSERT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+    EXPECT_EQ(grid_of(Json::parse(finished.out)["assignment"], kind.side), solution) << kind.name;
+    EXPECT_EQ(run(picture + " --model " + card.weights.string() + " --out " + path("out.png")).exit_code, 0);
+    EXPECT_THAT(run(picture + " --box 3 --model " + card.weights.string()).err,
+                HasSubstr("positions, the board 81 cells"));
+  }
+  // Numbers of two digits are read by no network that ships.
+  EXPECT_THAT(run("latin.png --box 4").err, HasSubstr("no picture shows it"));
+  EXPECT_THAT(run("latin.png --model " + shipped_file("models/addition-n2-best.safetensors").string()).err,
+              HasSubstr("its positions are not the cells of a square board"));
 }
 
 TEST_F(SolveVerb, PhotosAreReadAnyWayUpAndFilledInAsTheyLie) {

@@ -11,6 +11,7 @@
 #include "formats/sha256.h"
 #include "infer/program.h"
 #include "native/networks.h"
+#include "native/weights.h"
 #include "random.h"
 #include "support/temporary_folder.h"
 
@@ -55,7 +56,7 @@ class Damaged : public ::testing::Test {
 };
 
 TEST_F(Damaged, NothingIsRefusedInWhatShips) {
-  for (const char* model : {"sudoku-best", "sudoku-paper", "digits-best", "addition-n4-best"}) {
+  for (const char* model : {"sudoku-best", "sudoku-paper", "digits-best", "cells-best", "addition-n4-best"}) {
     copy(model);
     EXPECT_NO_THROW(open(false)) << model;
   }
@@ -150,6 +151,23 @@ TEST_F(Damaged, ModelsForAnotherProgramAreRefused) {
   EXPECT_NE(refusal(true, "sudoku-b2").find("only on the program it was trained on"), std::string::npos);
   copy("digits-best");
   EXPECT_NE(refusal(true, "reachability").find("and no picture shows it"), std::string::npos);
+}
+
+TEST(Weights, NumbersOf16BitsAreWidened) {
+  const auto widened = [](formats::Dtype dtype, const std::vector<std::uint16_t>& bits) {
+    formats::SafeTensor tensor{"t", dtype, {static_cast<std::int64_t>(bits.size())}, {}};
+    for (const std::uint16_t own : bits) {
+      tensor.data.push_back(static_cast<std::byte>(own & 0xff));
+      tensor.data.push_back(static_cast<std::byte>(own >> 8));
+    }
+    return Weights({{tensor}, {}}, "t.safetensors").take("t", tensor.shape);
+  };
+  // One, the smallest number, the smallest with a leading 1, the largest, a third.
+  EXPECT_EQ(widened(formats::Dtype::kF16, {0x3c00, 0x0001, 0x8400, 0x7bff, 0x3555, 0x8000}),
+            (std::vector<float>{1, 0x1p-24f, -0x1p-14f, 65504, 0.333251953125f, 0}));
+  EXPECT_EQ(widened(formats::Dtype::kBF16, {0x3f80, 0xc000}), (std::vector<float>{1, -2}));
+  EXPECT_THROW(widened(formats::Dtype::kF16, {0xfc00}), InputError);
+  EXPECT_THROW(widened(formats::Dtype::kF16, {0x7e00}), InputError);
 }
 
 TEST_F(Damaged, NumbersThatAreNoneAreRefused) {

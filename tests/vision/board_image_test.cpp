@@ -137,7 +137,7 @@ TEST(BoardImage, TellsDrawnDigitsApart) {
 TEST(BoardImage, ReadsOtherSizesOfBoards) {
   const sudoku::Grid puzzle = sudoku::generate({2, 6, 6, 1}, 0).puzzle;
   const formats::Image picture = picture_of({}, 4, [&](int cell) { return drawn(puzzle[cell]); });
-  const BoardReading reading = read_board(picture, "p.png", 2);
+  const BoardReading reading = read_board(picture, "p.png", 4);
   for (int cell = 0; cell < 16; ++cell) EXPECT_EQ(reading.blank[cell], puzzle[cell] == 0);
   EXPECT_THAT(error_of(picture),
               AllOf(HasSubstr("p.png: error: not a board"), HasSubstr("5 horizontal and 5 vertical")));
@@ -200,7 +200,7 @@ TEST(BoardImage, NoticesTwoBoards) {
 
 TEST(BoardImage, GivesDebugPicturesEvenWhenItFails) {
   DebugPictures debug;
-  EXPECT_THROW(read_board(picture_of({}, 9, [](int) { return formats::Image(); }), "p.png", 3, &debug),
+  EXPECT_THROW(read_board(picture_of({}, 9, [](int) { return formats::Image(); }), "p.png", 9, &debug),
                InputError);
   std::vector<std::string> names;
   for (const auto& [name, image] : debug) names.push_back(name);

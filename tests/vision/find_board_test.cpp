@@ -152,14 +152,14 @@ TEST(ReadPhoto, RefusesTwoBoardsAndReadsALargePhotoSmaller) {
   formats::paste(two, page.picture, 0, 0);
   formats::paste(two, page.picture, page.picture.width, 0);
   try {
-    read_photo(two, "two.jpg", 3);
+    read_photo(two, "two.jpg", 9);
     FAIL() << "two boards are not one";
   } catch (const InputError& error) {
     EXPECT_NE(std::string(error.what()).find("more than one board"), std::string::npos) << error.what();
   }
   options.pitch = 400;
   const Page large = draw_page(some_clues(9, random), options, {}, random);
-  const Photo photo = read_photo(large.picture, "large.jpg", 3);
+  const Photo photo = read_photo(large.picture, "large.jpg", 9);
   EXPECT_LE(photo.picture.width, 2000);
   EXPECT_LT(distance(photo.lattice.scaled(photo.shrunk), large.lattice), 0.1);
 }

@@ -12,7 +12,7 @@ namespace {
 const std::map<std::string, Json (*)(const Json&)>& functions() {
   static const std::map<std::string, Json (*)(const Json&)> table = {
       {"open", open_boards},    {"solve", solve_picture},   {"again", solve_again}, {"film", film},
-      {"check", check_program}, {"decode", decode_program}, {"tp", soft_tp},
+      {"check", check_program}, {"decode", decode_program}, {"tp", soft_tp},        {"prob", probabilities},
   };
   return table;
 }

@@ -17,5 +17,6 @@ Json film(const Json& request);           // {model}: each pass of its reasoner 
 Json check_program(const Json& request);   // {program} or {compiled}, {constants}: the one in use from now on
 Json decode_program(const Json& request);  // {beliefs, models}
 Json soft_tp(const Json& request);         // {beliefs}
+Json probabilities(const Json& request);   // {beliefs, queries}: exact, by a circuit
 
 }  // namespace as2::web

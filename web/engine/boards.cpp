@@ -40,6 +40,7 @@ infer::SolverOptions solver_options() {
 struct Model {
   std::shared_ptr<native::Networks> networks;  // kept for the film
   std::unique_ptr<infer::Solver> solver;
+  int side = 0;  // of its board
   std::unique_ptr<boards::PhotoSolver> photos;
 };
 std::map<std::string, Model> models;
@@ -52,6 +53,7 @@ struct Board {
   infer::Evidence evidence;  // what was read, and what the visitor says
   std::set<int> corrected;
   infer::Answer answer;
+  std::vector<boards::Entry> entries;  // what a player wrote into a printed board
 };
 std::optional<Board> board;
 
@@ -70,18 +72,17 @@ double milliseconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
-// The middle of a cell in the picture, without its lines: x, y, width, height.
-Json place_of(const vision::Lattice& lattice, int cell) {
-  const int row = cell / lattice.side, column = cell % lattice.side;
-  double left = 1e9, top = 1e9, right = -1e9, bottom = -1e9;
-  for (const double u : {0.06, 0.94}) {
-    for (const double v : {0.06, 0.94}) {
-      const vision::Point p = lattice.at(column + u, row + v);
-      left = std::min(left, p.x), right = std::max(right, p.x);
-      top = std::min(top, p.y), bottom = std::max(bottom, p.y);
-    }
+// The corners of a cell in the picture, without its lines, as the board lies: top left, top right, bottom
+// right, bottom left.
+Json corners_of(const vision::Lattice& lattice, int cell) {
+  constexpr double kLines = 0.06;
+  Json corners = Json::array();
+  for (const auto& [u, v] : {std::pair{0, 0}, {1, 0}, {1, 1}, {0, 1}}) {
+    const vision::Point p = lattice.at(cell % lattice.side + (u == 0 ? kLines : 1 - kLines),
+                                       cell / lattice.side + (v == 0 ? kLines : 1 - kLines));
+    corners.push_back({p.x, p.y});
   }
-  return {left, top, right - left, bottom - top};
+  return corners;
 }
 
 // The document of `as2 solve --json --explain` with what the page draws.
@@ -107,10 +108,12 @@ Json document_of(const Board& own) {
       if (given) cell["seen"].push_back(solver.belief(own.answer.beliefs, position, symbol));
       cell["believed"].push_back(solver.belief(own.answer.reasoned, position, symbol));
     }
-    cell["place"] = place_of(own.lattice, position);
+    cell["corners"] = corners_of(own.lattice, position);
     document["cells"].push_back(std::move(cell));
   }
   document["saw"] = own.saw;
+  if (own.answer.completable && !own.entries.empty())
+    document["entries"] = cli::entries_json(solver, own.answer, own.entries);
   return document;
 }
 
@@ -144,8 +147,9 @@ Json open_boards(const Json& request) {
                               /*with_guide=*/true, solver_options());
   };
   boards::BoardSolver opened =
-      boards::open_board_solver(shipped_file("models/" + name + ".safetensors"), 3, open);
+      boards::open_board_solver(shipped_file("models/" + name + ".safetensors"), 0, open);
   model.solver = std::make_unique<infer::Solver>(std::move(opened.solver));
+  model.side = opened.side;
   model.photos = std::make_unique<boards::PhotoSolver>(*model.solver, open_cells);
   models[name] = std::move(model);
   return {{"model", name}};
@@ -156,11 +160,13 @@ Json solve_picture(const Json& request) {
   const std::string file = request.at("file");
   Board own;
   own.model = request.value("model", "sudoku-best");
-  const vision::Photo photo = vision::read_photo(formats::read_image(file), file, 3);
-  boards::PhotoAnswer found = find_model(own.model).photos->solve(photo, file);
+  Model& model = find_model(own.model);
+  const vision::Photo photo = vision::read_photo(formats::read_image(file), file, model.side);
+  boards::PhotoAnswer found = model.photos->solve(photo, file);
   own.lattice = std::move(found.lattice);
   own.saw = std::move(found.saw);
   own.answer = std::move(found.answer);
+  own.entries = std::move(found.entries);
   own.evidence = {own.answer.beliefs, own.answer.evidence};
   board = std::move(own);
   Json document = document_of(*board);
@@ -177,6 +183,9 @@ Json solve_again(const Json& request) {
     const int position = cli::require_position(program, name, {});
     const auto symbols = program.positions[static_cast<std::size_t>(position)].symbols.size();
     own.corrected.erase(position);
+    own.entries.erase(std::remove_if(own.entries.begin(), own.entries.end(),
+                                     [&](const boards::Entry& entry) { return entry.position == position; }),
+                      own.entries.end());
     std::vector<double> row;
     if (value.is_array()) {  // a digit that was drawn
       const infer::Evidence seen =

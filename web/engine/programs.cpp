@@ -1,9 +1,12 @@
 // A program that the visitor writes: what it compiles to, and at given beliefs the most probable answer and
 // soft T_P. Grounding is the page's (child_process.cpp); a shipped program comes compiled.
+#include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "api.h"
 #include "as2/compile.h"
+#include "as2/probability.h"
 #include "cli/beliefs.h"
 #include "cli/check_document.h"
 #include "cli/decode_document.h"
@@ -16,6 +19,7 @@ struct Program {
   std::shared_ptr<const compile::ConstraintProgram> compiled;
   std::unique_ptr<decode::Decoder> decoder;
   std::unique_ptr<native::SoftTp> soft_tp;
+  std::optional<prob::Circuit> circuit;  // of the last queries
 };
 std::optional<Program> program;
 
@@ -29,8 +33,17 @@ decode::Beliefs beliefs_of(const Json& request, std::vector<std::string>& warnin
                             warnings);
 }
 
+// Per position, whether the request has beliefs about it.
+std::vector<char> believed_in(const Json& request) {
+  std::vector<char> believed;
+  for (const compile::Position& position : current_program().compiled->positions)
+    believed.push_back(request["beliefs"].contains(position.name));
+  return believed;
+}
+
 // {position: {symbol: value}} of [positions, symbols].
-Json by_position(const compile::ConstraintProgram& own, const float* values) {
+template <class Number>
+Json by_position(const compile::ConstraintProgram& own, const Number* values) {
   Json object = Json::object();
   for (std::size_t i = 0; i < own.positions.size(); ++i, values += own.max_symbols()) {
     Json& row = object[own.positions[i].name] = Json::object();
@@ -71,10 +84,7 @@ Json decode_program(const Json& request) {
   Program& own = current_program();
   std::vector<std::string> warnings;
   decode::Query query{beliefs_of(request, warnings), {}, {}, {}};
-  std::vector<char> believed;
-  for (const compile::Position& position : own.compiled->positions)
-    believed.push_back(request["beliefs"].contains(position.name));
-  const double missing = cli::weigh_guesses(*own.compiled, believed, query.beliefs);
+  const double missing = cli::weigh_guesses(*own.compiled, believed_in(request), query.beliefs);
   decode::DecodeOptions options;
   options.models = request.value("models", 1);
   options.time_budget_seconds = 5;
@@ -107,6 +117,44 @@ Json soft_tp(const Json& request) {
     document["image"][own.compiled->families[f].name] = by_position(*own.compiled, image.data());
     document["residual"][own.compiled->families[f].name] = by_position(*own.compiled, residual.data());
   }
+  return document;
+}
+
+// What `as2 prob --marginals --query …` prints.
+Json probabilities(const Json& request) {
+  constexpr prob::Budget kBudget{5, std::int64_t{256} << 20};
+  Program& own = current_program();
+  std::vector<std::string> warnings;
+  const decode::Beliefs beliefs = beliefs_of(request, warnings);
+  std::vector<prob::Observation> queries;
+  std::vector<int> nodes;
+  for (const Json& text : request.value("queries", Json::array())) {
+    queries.push_back(prob::parse_observation(*own.compiled, text.get<std::string>()));
+    for (const prob::Observable& observable : queries.back()) {
+      prob::collect_nodes(observable, nodes);
+      if (!observable.known)
+        warnings.push_back("'" + observable.text + "' can never hold: the program has no such atom");
+    }
+  }
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  if (!own.circuit || own.circuit->observed != nodes)
+    own.circuit = prob::compile_circuit(*own.compiled, nodes, kBudget);
+  const prob::Weights weights = prob::weights_of(*own.circuit, *own.compiled, beliefs, believed_in(request));
+  const prob::Evaluated evaluated = prob::evaluate(*own.circuit, {weights});
+  const double log_p = evaluated.log_value[0];
+  if (std::isinf(log_p)) throw InputError("P(program) = 0: no answer set agrees with the beliefs");
+  Json document{{"log_p_program", log_p}, {"queries", Json::array()}};
+  for (const prob::Observation& query : queries) {
+    prob::Weights observed = weights;
+    const bool possible = prob::observe(*own.circuit, query, observed);
+    document["queries"].push_back(possible ? std::exp(prob::log_value(*own.circuit, observed) - log_p) : 0.0);
+  }
+  // The circuit's first inputs are the symbols of the positions, in their order.
+  document["marginals"] =
+      by_position(*own.compiled, prob::marginals(*own.circuit, weights, evaluated, 0).data());
+  document["count"] = prob::count_answers(*own.circuit);
+  if (!warnings.empty()) document["messages"] = warnings;
   return document;
 }
 

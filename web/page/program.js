@@ -1,5 +1,7 @@
 // The tab "Write a program": what it compiles to, with the lines it comes from; beliefs by sliders; the most probable
 // answer, what it changed and why, and soft T_P, live.
+import {fetched} from './files.js';
+
 const byId = (id) => document.getElementById(id);
 const MOST_SHOWN = 40;
 
@@ -44,7 +46,8 @@ export function startProgram(engine) {
     const asShipped = shipped && shipped.text === text.value && Object.keys(own).length === 0 && shipped.compiled;
     if (Object.values(own).includes('')) return refuse({error: 'constants are written NAME=VALUE'});
     const document_ = await engine.call('check', asShipped ?
-      {compiled: await (await fetch('programs/' + shipped.compiled)).text()} : {program: text.value, constants: own});
+      {compiled: new TextDecoder().decode(await fetched('programs/' + shipped.compiled))} :
+      {program: text.value, constants: own});
     if (document_.error) return refuse(document_);
     checked = document_;
     byId('program-error').hidden = true;
@@ -53,9 +56,11 @@ export function startProgram(engine) {
       const position = checked.show.find((entry) => entry.position === name);
       if (!position || Object.keys(beliefs[name]).some((symbol) => !position.symbols.includes(symbol))) delete beliefs[name];
     }
-    byId('counts').textContent = `${checked.positions} positions, ${checked.atoms} atoms, ${checked.groups} groups, ` +
-      `${checked.residual_terms} residual terms` + (checked.definitions ? `, ${checked.definitions} definitions` : '') +
-      (checked.guesses.length ? `, ${checked.guesses.length} guesses` : '');
+    const counted = (count, what, some = what + 's') => `${count} ${count === 1 ? what : some}`;
+    byId('counts').textContent = [counted(checked.positions, 'position'), counted(checked.atoms, 'atom'),
+      counted(checked.groups, 'group'), counted(checked.residual_terms, 'residual term'),
+      ...(checked.definitions ? [counted(checked.definitions, 'definition')] : []),
+      ...(checked.guesses.length ? [counted(checked.guesses.length, 'guess', 'guesses')] : [])].join(', ');
     byId('warnings').replaceChildren(...checked.warnings.map((warning) => {
       const item = document.createElement('li');
       item.textContent = `line ${warning.line}: ${warning.message}`;
@@ -93,7 +98,7 @@ export function startProgram(engine) {
     checked = null;
     byId('program-error').hidden = false;
     byId('program-error').textContent = document_.error;
-    byId('counts').textContent = byId('decoded').textContent = '';
+    byId('counts').textContent = byId('decoded').textContent = byId('probability').textContent = '';
     for (const id of ['families', 'why', 'positions', 'warnings']) byId(id).replaceChildren();
     const place = document_.place;
     if (place?.line) {
@@ -141,7 +146,8 @@ export function startProgram(engine) {
         };
         row.append(Object.assign(document.createElement('span'), {textContent: symbol}), slider,
           Object.assign(document.createElement('span'), {title: 'belief'}),
-          Object.assign(document.createElement('span'), {title: 'soft T_P image'}));
+          Object.assign(document.createElement('span'), {title: 'soft T_P image'}),
+          Object.assign(document.createElement('span'), {title: 'exact probability'}));
         return row;
       }));
       return box;
@@ -160,14 +166,28 @@ export function startProgram(engine) {
     try {
       const document_ = await engine.call('decode', {beliefs});
       const tp = document_.error ? document_ : await engine.call('tp', {beliefs});
-      if (checked) showAnswer(document_, tp);
+      const query = byId('query').value.trim();
+      const exact = byId('exact').checked && !document_.error ?
+        await engine.call('prob', {beliefs, queries: query ? [query] : []}) : null;
+      if (checked) {
+        showAnswer(document_, tp, exact);
+        showExact(exact, query);
+      }
     } finally {
       running = false;
       if (again) { const next = again; again = null; next(); }
     }
   }
 
-  function showAnswer(decoded, tp) {
+  function showExact(exact, query) {
+    byId('probability').textContent = !exact ? '' : exact.error ? exact.error.replace(/^error: /, '') :
+      [...(query ? [`P(${query}) = ${exact.queries[0].toPrecision(4)}`] : []),
+        `${exact.count} answer set${exact.count === '1' ? '' : 's'}, P(program) = ${Math.exp(exact.log_p_program).toPrecision(4)}`,
+        ...(exact.messages ?? [])].join('; ');
+    byId('probability').classList.toggle('error', Boolean(exact?.error));
+  }
+
+  function showAnswer(decoded, tp, exact) {
     if (decoded.error || tp.error) {
       byId('decoded').textContent = decoded.error ?? tp.error;
       return;
@@ -206,6 +226,7 @@ export function startProgram(engine) {
         row.children[2].textContent = p.toFixed(2);
         row.children[3].textContent = `→ ${image.toFixed(2)}`;
         row.children[3].className = p - image > 0.1 ? 'alarm' : '';
+        row.children[4].textContent = exact?.marginals ? exact.marginals[name][symbol].toFixed(2) : '';
         row.children[0].style.fontWeight = decoded.assignment?.[name] === symbol ? 700 : 400;
       }
     }
@@ -225,6 +246,14 @@ export function startProgram(engine) {
   };
   byId('constants').oninput = later;
   byId('filter').oninput = () => checked && (showPositions(), decode());
+  byId('exact').onchange = () => {
+    byId('query').disabled = !byId('exact').checked;
+    if (checked) decode();
+  };
+  byId('query').oninput = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => checked && decode(), 350);
+  };
   byId('reset').onclick = () => { beliefs = {}; if (checked) { showPositions(); decode(); } };
   engine.restarted = () => { checked = null; };
 

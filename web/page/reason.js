@@ -40,7 +40,7 @@ export function startReason(engine, solve) {
     const worst = new Map();
     film.groups.forEach((group, g) => group.positions.forEach((name) =>
       worst.set(name, Math.max(worst.get(name) ?? 0, frame.residuals[g]))));
-    solve.board.cells.forEach((cell, i) => {
+    film.cells.forEach((cell, i) => {
       const x = LEFT + CELL * (i % 9), y = TOP + CELL * Math.floor(i / 9);
       context.fillStyle = objection(0.6 * worst.get(cell.position));
       context.fillRect(x, y, CELL, CELL);
@@ -85,13 +85,14 @@ export function startReason(engine, solve) {
     }
     if (!stale) return;
     stale = false;
-    films.best = await engine.call('film', {model: 'sudoku-best'});
+    const {cells} = solve.board;  // the one that the film is about, whatever is solved meanwhile
+    films.best = {...await engine.call('film', {model: 'sudoku-best'}), cells};
     if (films.best.error) {
       byId('caption-best').textContent = films.best.error;
       films.best = null;
       return;
     }
-    if (paperLoaded) films.paper = await engine.call('film', {model: 'sudoku-paper'});
+    if (paperLoaded) films.paper = {...await engine.call('film', {model: 'sudoku-paper'}), cells};
     byId('pass').max = Math.max(films.best.frames.length, films.paper?.frames.length ?? 0) - 1;
     byId('pass').value = 0;
     drawAll();

@@ -1,7 +1,10 @@
 // The tab "Solve": a picture, what was read in it, the answer, and corrections that everything follows.
+import {Perspective} from './perspective.js';
+
 const byId = (id) => document.getElementById(id);
 const percent = (p) => (p > 0.9999 ? '> 99.99' : p < 0.0001 ? '< 0.01' : (100 * p).toFixed(2)) + ' %';
 const MODEL = 'sudoku-best';
+const CELL = 100;  // a cell's side as it is laid out, before it is seen in perspective
 // The network that reads the cells of boards with lines, loaded with the first picture.
 export const neededForCells = ['models/cells-best.safetensors', 'models/cells-best.json', 'programs/cell.as2c'];
 export const neededFor = (model) => [`models/${model}.safetensors`, `models/${model}.json`, 'programs/sudoku.as2c',
@@ -95,6 +98,14 @@ export function startSolve(engine) {
 
   const readAt = (k) => board.read[board.cells[k].position];
   const answerAt = (k) => board.assignment?.[board.cells[k].position];
+  const entryAt = (k) => board.entries?.find((entry) => entry.position === board.cells[k].position);
+
+  // Cells are laid out in the picture's pixels, whatever size it is shown in.
+  const fit = () => {
+    const canvas = byId('picture');
+    byId('cells').style.transform = `scale(${canvas.clientWidth / canvas.width})`;
+  };
+  new ResizeObserver(fit).observe(byId('picture'));
 
   function draw() {
     const canvas = byId('picture');
@@ -133,35 +144,40 @@ export function startSolve(engine) {
       }));
     }
     cells.classList.toggle('on-dark', onDark());
-    const width = picture?.width ?? 478, height = picture?.height ?? 478;
+    fit();
     const changed = new Map(board.changed.map((change) => [change.position, change]));
     board.cells.forEach((cell, k) => {
       const button = cells.children[k];
-      const [x, y, w, h] = cell.place;
-      Object.assign(button.style, {left: 100 * x / width + '%', top: 100 * y / height + '%',
-        width: 100 * w / width + '%', height: 100 * h / height + '%',
-        fontSize: `min(${0.06 * w / width * 900}vw, ${34 * 16 * 0.6 * h / height}px)`});
-      const read = readAt(k), answer = answerAt(k), change = changed.get(cell.position);
+      button.style.transform = new Perspective(CELL, cell.corners).css;
+      const read = readAt(k), answer = answerAt(k), change = changed.get(cell.position), entry = entryAt(k);
       const overridden = cell.corrected || change;
-      button.textContent = (read === undefined || overridden) ? answer ?? (cell.corrected ? read : '') : '';
-      button.className = [change ? 'changed' : '', cell.corrected ? 'corrected' : '',
+      button.textContent = entry ? (entry.right ? '' : answer) :
+        (read === undefined || overridden) ? answer ?? (cell.corrected ? read : '') : '';
+      button.className = [change ? 'changed' : '', cell.corrected ? 'corrected' : '', entry && !entry.right ? 'wrong' : '',
         cell.seen && Math.max(...cell.seen) < 0.9 ? 'unsure' : ''].join(' ').trim();
       button.setAttribute('aria-label', `${place(k)}: ` + (cell.corrected ? `you said ${read}` :
-        read === undefined ? 'blank' : `read ${read}, ${percent(Math.max(...cell.seen))} sure`) +
-        (answer !== undefined && answer !== read ? `, the answer is ${answer}` : ''));
+        entry ? `a handwritten ${entry.read}, ${entry.right ? 'right' : 'wrong'}` :
+          read === undefined ? 'blank' : `read ${read}, ${percent(Math.max(...cell.seen))} sure`) +
+        (answer !== undefined && answer !== (entry?.read ?? read) ? `, the answer is ${answer}` : ''));
       button.setAttribute('aria-pressed', k === selected);
     });
     const digits = board.cells.filter((cell) => cell.seen).length;
     byId('summary').textContent = `${digits} digits read. ` + (!board.assignment ? 'There is no answer.' :
       (board.unique === true ? 'The answer is the only one.' : board.unique === false ?
         'The digits allow other answers as well.' : 'Whether it is the only answer was not settled.')) +
+      (board.entries ? ` ${board.entries.filter((entry) => entry.right).length} of ${board.entries.length} handwritten ` +
+        'entries are right.' : '') +
       ` ${Math.round(board.wall)} ms from picture to answer.`;
     byId('summary').dataset.milliseconds = board.wall;
-    byId('changes').replaceChildren(...(board.assignment ? board.changed : []).map((change) => {
+    const at = (position) => place(board.cells.findIndex((cell) => cell.position === position));
+    const said = !board.assignment ? [] : [
+      ...board.changed.map((change) => `${at(change.position)}: read ${change.read} (${percent(change.p_read)}), is ` +
+        `${change.decoded} (${percent(change.p_decoded)}): ${reason(change)}`),
+      ...(board.entries ?? []).filter((entry) => !entry.right).map((entry) => `${at(entry.position)}: the handwritten ` +
+        `${entry.read} is wrong, the answer is ${board.assignment[entry.position]}`)];
+    byId('changes').replaceChildren(...said.map((text) => {
       const item = document.createElement('li');
-      const k = board.cells.findIndex((cell) => cell.position === change.position);
-      item.textContent = `${place(k)}: read ${change.read} (${percent(change.p_read)}), is ${change.decoded} ` +
-        `(${percent(change.p_decoded)}): ${reason(change)}`;
+      item.textContent = text;
       return item;
     }));
     byId('save').hidden = !board.assignment;
@@ -181,8 +197,10 @@ export function startSolve(engine) {
     byId('detail').hidden = false;
     byId('detail-title').textContent = place(k)[0].toUpperCase() + place(k).slice(1);
     const change = board.changed.find((own) => own.position === cell.position);
-    byId('detail-text').textContent = (cell.corrected ? `You said ${read}. ` : read === undefined ? 'Nothing was read here. ' :
-      `Read as ${read}. `) + (answer === undefined ? '' : `The answer is ${answer}. `) +
+    const entry = entryAt(k);
+    byId('detail-text').textContent = (cell.corrected ? `You said ${read}. ` :
+      entry ? `A handwritten ${entry.read}, which is ${entry.right ? 'right' : 'wrong'}. ` :
+        read === undefined ? 'Nothing was read here. ' : `Read as ${read}. `) + (answer === undefined ? '' : `The answer is ${answer}. `) +
       (change && board.assignment ? reason(change)[0].toUpperCase() + reason(change).slice(1) + '. ' : '') +
       (cell.seen ? '' : "The bars show the reasoner's belief.");
     const beliefs = cell.seen ?? cell.believed;
@@ -261,11 +279,11 @@ export function startSolve(engine) {
     context.textAlign = 'center';
     context.textBaseline = 'middle';
     context.fillStyle = onDark() ? '#9cc7ff' : '#1d4e89';
+    context.font = `600 ${0.62 * CELL}px sans-serif`;
     board.cells.forEach((cell, k) => {
-      if (readAt(k) !== undefined) return;
-      const [x, y, w, h] = cell.place;
-      context.font = `600 ${Math.round(h * 0.7)}px sans-serif`;
-      context.fillText(answerAt(k), x + w / 2, y + h / 2);
+      if (readAt(k) !== undefined || entryAt(k)) return;
+      context.setTransform(...new Perspective(CELL, cell.corners).nearMiddle);
+      context.fillText(answerAt(k), 0, 0);
     });
     canvas.toBlob((blob) => {
       const link = document.createElement('a');

@@ -1,5 +1,6 @@
 // Holds the runtime. Files it needs are fetched once and put into its own file system, which begins at /as2.
 import createAs2 from './as2.js';
+import {fetched} from './files.js';
 
 let clingo;  // the grounder, loaded when a program is first written
 let printed = {out: [], err: []};
@@ -36,15 +37,6 @@ function ground(text, options) {
 }
 
 const as2 = fetched('as2.wasm').then((wasmBinary) => createAs2({wasmBinary}));
-
-// Large files lie compressed beside the page, so that it is small on every host.
-async function fetched(path) {
-  const large = /\.(wasm|safetensors)$/.test(path);
-  const response = await fetch(new URL(large ? path + '.gz' : path, import.meta.url));
-  if (!response.ok) throw new Error(`${path} could not be loaded (${response.status})`);
-  const body = large ? new Response(response.body.pipeThrough(new DecompressionStream('gzip'))) : response;
-  return new Uint8Array(await body.arrayBuffer());
-}
 
 async function put(module, path) {
   const target = '/as2/' + path;
