@@ -7,13 +7,13 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <random>
 #include <sstream>
 #include <stdexcept>
 
 #include "as2/compile.h"
 #include "as2/decoder.h"
 #include "as2/resources.h"
+#include "bench/noise.h"
 #include "child_process.h"
 #include "files.h"
 
@@ -57,20 +57,6 @@ double processor_seconds() {
     }
   }
   return sum;
-}
-
-decode::Beliefs noise(const compile::ConstraintProgram& program) {
-  std::mt19937_64 random(1);
-  const std::size_t stride = static_cast<std::size_t>(program.max_symbols());
-  decode::Beliefs beliefs(program.positions.size() * stride, 0.0);
-  for (std::size_t i = 0; i < program.positions.size(); ++i) {
-    const auto begin = beliefs.begin() + static_cast<std::ptrdiff_t>(i * stride);
-    const auto end = begin + static_cast<std::ptrdiff_t>(program.positions[i].symbols.size());
-    double sum = 0;
-    for (auto p = begin; p != end; ++p) sum += * p = static_cast<double>(1 + random() % 1000);
-    for (auto p = begin; p != end; ++p) *p /= sum;
-  }
-  return beliefs;
 }
 
 std::int64_t cost_of_symbol(double p) {
@@ -124,7 +110,7 @@ ProblemFigures measure(const Problem& problem, bool noisy, const std::string& cl
   const compile::ConstraintProgram program = compile::compile_files({file}, grounding).program;
   const std::size_t stride = static_cast<std::size_t>(program.max_symbols());
   const decode::Decoder decoder(program);
-  decode::Query query{noisy ? noise(program) : decode::Beliefs(program.positions.size() * stride, 1.0)};
+  decode::Query query{noisy ? noise(program, 1) : decode::Beliefs(program.positions.size() * stride, 1.0)};
   decode::DecodeOptions options;
   options.objective_first = true;
   options.time_budget_seconds = seconds;

@@ -6,6 +6,8 @@
 
 #include "as2/error.h"
 #include "cli/engines.h"
+#include "cli/program_options.h"
+#include "cli/validators.h"
 #include "cli/verbs.h"
 #include "eval/evaluate.h"
 #include "eval/trained.h"
@@ -26,6 +28,7 @@ struct EvalArguments {
   std::uint64_t seed = 0;
   std::optional<int> refine, passes;
   int restarts = 1;
+  GroundingLimits grounding;
   bool no_clingo = false, pipeline = false, as_json = false, quiet = false, validation = false;
 };
 
@@ -33,10 +36,11 @@ struct EvalArguments {
 std::pair<int, int> parse_range(const std::string& text) {
   int low = 0, high = 0, used = 0;
   if (std::sscanf(text.c_str(), "%d-%d%n", &low, &high, &used) == 2 &&
-      used == static_cast<int>(text.size()) && low <= high) {
+      used == static_cast<int>(text.size()) && 0 <= low && low <= high) {
     return {low, high};
   }
-  if (std::sscanf(text.c_str(), "%d%n", &low, &used) == 1 && used == static_cast<int>(text.size()))
+  if (std::sscanf(text.c_str(), "%d%n", &low, &used) == 1 && used == static_cast<int>(text.size()) &&
+      low >= 0)
     return {low, low};
   throw UsageError("--clues " + text + ": expected a number or a range like 22-30");
 }
@@ -82,6 +86,10 @@ int evaluate(const EvalArguments& a, const Engine& engine) {
   const std::filesystem::path file =
       a.model.empty() ? infer::default_model(name) : std::filesystem::path(a.model);
   std::vector<std::string> settings = a.settings;
+  for (const std::string& setting : settings) {
+    if (setting.rfind("model.reasoner.eval_passes=", 0) == 0)
+      throw UsageError("--set model.reasoner.eval_passes: of a trained model the passes are --passes N");
+  }
   task::ListOptions list;
   list.count = a.count;
   if (!a.clues.empty()) {
@@ -94,6 +102,7 @@ int evaluate(const EvalArguments& a, const Engine& engine) {
   if (a.passes) settings.push_back("model.reasoner.eval_passes=" + std::to_string(*a.passes));
   task::TaskOptions task_options;
   task_options.data_dir = a.data_dir;
+  task_options.grounding = a.grounding.options();
   eval::EvaluateOptions options;
   if (!a.quiet)
     options.report = task_options.report = [](const std::string& text) { std::cerr << text << '\n'; };
@@ -142,7 +151,7 @@ Action declare_eval_on(CLI::App& command, const std::vector<Engine>& engines) {
                      "a list of boards, tuples or examples; default: generated ones");
   command.add_option("--clues", a->clues, "boards with this many clues: 36, or 22-30");
   command.add_option("--count", a->count, "examples")->capture_default_str()->check(CLI::Range(1, 10000000));
-  command.add_option("--seed", a->seed, "of the pictures drawn")->capture_default_str();
+  command.add_option("--seed", a->seed, "of the pictures drawn")->check(a_seed())->capture_default_str();
   command.add_option("--refine", a->refine, "steps of refinement; default: 10")->check(CLI::Range(0, 10000));
   command
       .add_option("--passes", a->passes, "the most passes of the reasoner; default: eval_passes of its card")
@@ -156,11 +165,13 @@ Action declare_eval_on(CLI::App& command, const std::vector<Engine>& engines) {
       ->check(CLI::Range(1, 1000000));
   command
       .add_option("--set", a->settings,
-                  "a setting of the task's program, images, labels or data, or model.reasoner.eval_passes")
+                  "a setting of the task's program, images, labels or data, or of the network "
+                  "model.reasoner.residual_tolerance and decided")
       ->allow_extra_args(false);
   declare_engine(command, a->engine);
   command.add_option("--data-dir", a->data_dir,
                      "folder of MNIST's idx files; default: $AS2_DATA, the cache, the network");
+  declare_grounding(command, a->grounding);
   command.add_flag("--validation", a->validation,
                    "use the pictures kept out of training instead of the test set, to choose between models");
   command.add_flag("--no-clingo", a->no_clingo, "leave out clingo's certificate");

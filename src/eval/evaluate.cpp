@@ -20,7 +20,7 @@ using compile::Assignment;
 using nlohmann::json;
 
 // What the networks say about every example.
-struct Beliefs {
+struct NetworkBeliefs {
   std::vector<decode::Beliefs> evidence;   // what the reasoner was given
   std::vector<decode::Beliefs> answer;     // what it made of it
   std::vector<decode::Beliefs> refined;    // after K steps of Eq. 6
@@ -46,8 +46,8 @@ class Reader {
 
   const std::vector<std::vector<int>>& evidence_positions() const { return evidence_positions_; }
 
-  Beliefs beliefs(bool perceived) {
-    Beliefs beliefs;
+  NetworkBeliefs beliefs(bool perceived) {
+    NetworkBeliefs beliefs;
     beliefs.evidence = given();
     if (perceived && networks_.perceiver) perceive(beliefs.evidence);
     const std::vector<infer::Evidence> evidence = evidence_of(beliefs.evidence);
@@ -284,7 +284,7 @@ json evaluate_boards(infer::PerceiverAndGuide& networks, const task::Task& task,
   const auto table = [&](bool perceived) {
     const char* which = perceived ? "perceived" : "given";
     if (options.report) options.report(std::string("reading with ") + which + " clues");
-    const Beliefs beliefs = reader.beliefs(perceived);
+    const NetworkBeliefs beliefs = reader.beliefs(perceived);
     const auto row = [&](const Answers& answers) {
       return measure(task, answers, instances.labels, options.certify);
     };
@@ -357,7 +357,7 @@ json evaluate_boards(infer::PerceiverAndGuide& networks, const task::Task& task,
 json evaluate_tuples(infer::PerceiverAndGuide& networks, const task::Task& task,
                      const task::Instances& instances, const EvaluateOptions& options) {
   Reader reader(networks, task, instances, options);
-  const Beliefs beliefs = reader.beliefs(true);
+  const NetworkBeliefs beliefs = reader.beliefs(true);
   const bool sum = has_sum(task);
   const auto accuracies = [&](const Answers& answers) {
     double digits = 0, sums = 0;
@@ -405,7 +405,7 @@ json evaluate_tuples(infer::PerceiverAndGuide& networks, const task::Task& task,
 json evaluate_pictures(infer::PerceiverAndGuide& networks, const task::Task& task,
                        const task::Instances& instances, const EvaluateOptions& options) {
   Reader reader(networks, task, instances, options);
-  const Beliefs beliefs = reader.beliefs(true);
+  const NetworkBeliefs beliefs = reader.beliefs(true);
   const auto symbols = static_cast<std::size_t>(task.program().max_symbols());
   constexpr int kBins = 15;  // of confidence, equally wide
   struct Bin {

@@ -52,7 +52,7 @@ const std::vector<Endpoint>& endpoints() {
         {"objective_first", Kind::kFlag},
         {"node_budget", Kind::kValue},
         {"time_budget", Kind::kValue}},
-       {"beliefs"}},
+       {}},
       {"prob",
        {{"beliefs", Kind::kDocument},
         {"query", Kind::kList},
@@ -66,9 +66,7 @@ const std::vector<Endpoint>& endpoints() {
         {"time_budget", Kind::kValue},
         {"memory_budget", Kind::kValue}},
        {}},
-      {"tp",
-       {{"beliefs", Kind::kDocument}, {"refine", Kind::kValue}, {"reduction", Kind::kValue}},
-       {"beliefs"}},
+      {"tp", {{"beliefs", Kind::kDocument}, {"refine", Kind::kValue}, {"reduction", Kind::kValue}}, {}},
       {"verify",
        {{"assignment", Kind::kDocument}, {"time_limit", Kind::kValue}},
        {"assignment"},
@@ -77,7 +75,8 @@ const std::vector<Endpoint>& endpoints() {
   return table;
 }
 
-const std::vector<Field> kProgramFields = {{"const", Kind::kPairs}, {"assume", Kind::kList}};
+const std::vector<Field> kProgramFields = {
+    {"const", Kind::kPairs}, {"assume", Kind::kList}, {"grounding_size", Kind::kValue}};
 
 std::string option(const std::string& field) {
   std::string name = "--" + field;

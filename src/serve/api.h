@@ -28,7 +28,7 @@ struct CallLimits {
 // The verbs that take a JSON document: check, decode, prob, tp, verify.
 const std::vector<std::string>& json_verbs();
 
-// InputError or UsageError where the body is no document of the verb: not JSON, an unknown field, a value of
+// InputError where the body is no document of the verb: not JSON, an unknown field, a value of
 // the wrong kind.
 Call call_of_document(const std::string& verb, const std::string& body, const CallLimits& limits);
 

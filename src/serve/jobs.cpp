@@ -64,16 +64,30 @@ std::string without_end(std::string text) {
   return text;
 }
 
+// A note of the verb may name an option that only who started the server can give.
+std::string in_words_of_the_api(std::string text) {
+  const std::pair<std::string, std::string> options[] = {
+      {"--grounding-seconds", "--time-limit of `as2 serve`"}, {"--grounding-mib", "--memory of `as2 serve`"}};
+  for (const auto& [option, own] : options) {
+    if (const std::size_t at = text.find(option); at != std::string::npos)
+      text.replace(at, option.size(), own);
+  }
+  return text;
+}
+
 // What the verb printed, with what it said on standard error beside it as `messages`.
 Reply reply_of(const ChildResult& result) {
   Json document = Json::parse(result.out, nullptr, /*allow_exceptions=*/false);
-  const std::string said = without_end(result.err);
+  const std::string said = in_words_of_the_api(without_end(result.err));
   const int status = status_of(result.exit_code);
   if (!document.is_object()) {
     if (status == 200) return error_reply(500, "the verb printed no JSON document");
     return error_reply(status, said);
   }
-  if (status != 200 && !document.contains("error")) document["error"] = said;
+  if (status != 200) {
+    const Json own = document.value("error", Json());
+    document["error"] = own.is_string() ? in_words_of_the_api(own.get<std::string>()) : said;
+  }
   if (status == 200 && !said.empty()) {
     document["messages"] = Json::array();
     std::istringstream lines(said);

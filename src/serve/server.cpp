@@ -124,11 +124,20 @@ void add_api(httplib::Server& server, Jobs& jobs, const CallLimits& limits) {
   });
 }
 
-// Answered before any pattern is matched: a request's path is only looked up.
+// Answered before any pattern is matched and any body read: a request's path is only looked up, and one that
+// does not say how long its body is would be waited for in vain.
 void add_pages(httplib::Server& server, const std::map<std::string, Page>& pages) {
   server.set_pre_routing_handler([&pages](const httplib::Request& request, httplib::Response& response) {
     using Response = httplib::Server::HandlerResponse;
-    if (request.method != "GET" && request.method != "HEAD") return Response::Unhandled;
+    if (request.method != "GET" && request.method != "HEAD") {
+      if (request.method != "POST" || request.has_header("Content-Length") ||
+          request.has_header("Transfer-Encoding"))
+        return Response::Unhandled;
+      send(
+          error_reply(411, "the request has no body\nnote: send a JSON document, or to /api/solve a picture"),
+          response);
+      return Response::Handled;
+    }
     const auto page = pages.find(request.path);
     if (page == pages.end()) {
       send(error_reply(404, message_of(404)), response);

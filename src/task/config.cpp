@@ -78,6 +78,20 @@ DataConfig read_data(Settings& s, Purpose purpose) {
   return data;
 }
 
+// The folder of images.source. Where there is none, both places that were looked into are named.
+std::string picture_folder(Settings& settings) {
+  const std::string key = "images.source", written = settings.text(key, "");
+  const SourceLocation from = settings.location(key);
+  const std::string found = resolved_path(settings, key);
+  if (fs::is_directory(found)) return found;
+  const fs::path beside =
+      fs::absolute((from.line > 0 ? fs::path(from.file).parent_path() : fs::path()) / written);
+  const std::string both =
+      beside.lexically_normal() == found ? found : beside.lexically_normal().string() + " and " + found;
+  throw InputError(from, "images.source names no folder: looked for " + both,
+                   {"it is \"mnist\", \"files\", or a folder with one sub-folder of pictures per symbol"});
+}
+
 }  // namespace
 
 std::string resolved_path(Settings& settings, const std::string& key) {
@@ -127,8 +141,7 @@ TaskConfig read_task(Settings& s, Purpose purpose) {
   }
   c.images.positions = s.texts("images.positions", {});
   c.images.source = s.text("images.source", c.images.source);
-  if (c.images.source != "mnist" && c.images.source != kNamedPictures)
-    c.images.source = resolved_path(s, "images.source");
+  if (c.images.source != "mnist" && c.images.source != kNamedPictures) c.images.source = picture_folder(s);
   if (purpose == Purpose::kTraining) {
     c.images.augment = s.boolean("images.augment", c.images.augment);
     c.images.strength = s.number("images.strength", c.images.strength, 0, 10);

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "datasets/mnist.h"
+#include "infer/grounding.h"
 #include "sudoku/board_list.h"
 #include "task/picture_folder.h"
 #include "task/sources.h"
@@ -27,7 +28,7 @@ std::shared_ptr<const ImagePool> pool_of(const datasets::Digits& digits, std::si
 }  // namespace
 
 Task::Task(const TaskConfig& config, const TaskOptions& options)
-    : config_(config), options_(options), program_(infer::load_program(config.program)) {
+    : config_(config), options_(options), program_(infer::load_program(config.program, options.grounding)) {
   for (auto& part : parts_) part = std::make_shared<const ImagePool>();
   if (program_->positions.empty()) {
     SourceLocation place;

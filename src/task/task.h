@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "as2/constraint_program.h"
+#include "as2/compile.h"
 #include "infer/pictures.h"
 #include "task/config.h"
 #include "task/instances.h"
@@ -19,7 +19,8 @@ struct TaskOptions {
   std::string data_dir;                            // where MNIST is; empty: $AS2_DATA, the cache, the network
   std::function<void(const std::string&)> report;  // told what is being done when it takes long
   const std::atomic<bool>* stop = nullptr;         // once true, fetching ends
-  bool with_pictures = true;  // false: only their classes are wanted, MNIST is not loaded
+  asp::GroundOptions grounding;  // limits where the program has to be ground; the constants are the task's
+  bool with_pictures = true;     // false: only their classes are wanted, MNIST is not loaded
 };
 
 // Validation digits: the last of MNIST's training digits, never trained on.

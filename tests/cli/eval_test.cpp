@@ -306,7 +306,7 @@ TEST_F(EvalVerb, ListsThatAreWrong) {
   refused("--set data.bxo=3", AllOf(HasSubstr("--set data.bxo=3: error: "), HasSubstr("'data.box'")));
   refused("--set train.rate=1", HasSubstr("'train.rate' has no effect here: it is for training"));
   refused("--set model.reasoner.width=32", HasSubstr("'model.reasoner.width' cannot change after training"));
-  refused("--set model.reasoner.eval_passes=0", HasSubstr("'model.reasoner.eval_passes' is 0, expected"));
+  refused("--set model.reasoner.decided=-1", HasSubstr("'model.reasoner.decided' is -1"));
 }
 
 // Passes at evaluation are a setting that works.
@@ -317,8 +317,25 @@ TEST_F(EvalVerb, PassesOfTheReasonerCanBeSet) {
     EXPECT_EQ(finished.exit_code, 0) << finished.err;
     return Json::parse(finished.out)["given_clues"]["raw"];
   };
-  EXPECT_EQ(raw("--set model.reasoner.eval_passes=4"), raw(""));  // as it was trained
-  EXPECT_NE(raw("--set model.reasoner.eval_passes=1"), raw(""));
+  EXPECT_EQ(raw("--passes 4"), raw(""));  // as it was trained
+  EXPECT_NE(raw("--passes 1"), raw(""));
+}
+
+TEST_F(EvalVerb, NumbersBelowNothingAreRefused) {
+  for (const std::string option :
+       {"--seed -1", "--count -1", "--count 0", "--refine -1", "--restarts 0", "--passes 0", "--clues -3",
+        "--clues -3-5", "--set model.reasoner.eval_passes=4"}) {
+    const Finished finished = run("sudoku --model run/model.safetensors --quiet " + option);
+    EXPECT_EQ(finished.exit_code, 2) << option << ": " << finished.err;
+  }
+}
+
+TEST_F(EvalVerb, GroundingHasLimits) {
+  const Finished finished =
+      run("sudoku --model run/model.safetensors --quiet --set 'program.constants=[\"b=2\"]' --grounding-size "
+          "100");
+  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_THAT(finished.err, HasSubstr("together more than 100"));
 }
 
 TEST_F(EvalVerb, FlagsThatDoNotApplyAreRefused) {

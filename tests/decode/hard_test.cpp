@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "as2/compile.h"
+#include "bench/noise.h"
 #include "decode/random_constraints.h"
 
 namespace as2::decode_test {
 namespace {
 
+using bench::noise;
 using decode::Decoded;
 using decode::DecodeOptions;
 using decode::Decoder;
@@ -15,21 +17,6 @@ using decode::Status;
 
 compile::ConstraintProgram compiled(const std::string& name) {
   return compile::compile_files({std::string(AS2_SOURCE_DIR) + "/bench/decode/" + name + ".lp"}).program;
-}
-
-// Random beliefs: every symbol gets between 1 and 1000 parts.
-decode::Beliefs noise(const compile::ConstraintProgram& program, std::uint64_t seed) {
-  Random random(seed);
-  const std::size_t stride = static_cast<std::size_t>(program.max_symbols());
-  decode::Beliefs beliefs(program.positions.size() * stride, 0.0);
-  for (std::size_t i = 0; i < program.positions.size(); ++i) {
-    const auto begin = beliefs.begin() + static_cast<std::ptrdiff_t>(i * stride);
-    const auto end = begin + static_cast<std::ptrdiff_t>(program.positions[i].symbols.size());
-    double sum = 0;
-    for (auto p = begin; p != end; ++p) sum += * p = 1 + below(random, 1000);
-    for (auto p = begin; p != end; ++p) *p /= sum;
-  }
-  return beliefs;
 }
 
 decode::Beliefs uniform(const compile::ConstraintProgram& program) {

@@ -45,9 +45,13 @@ full "$as2" check p.lp --json
 full "$as2" check p.lp --show=passes
 full "$as2" decode p.lp --beliefs b.json
 full "$as2" decode p.lp --beliefs b.json --json
+full "$as2" prob p.lp --marginals
+full "$as2" prob p.lp --marginals --json
 full "$as2" verify p.lp --assignment answer.json
 full "$as2" verify p.lp --assignment answer.json --json
 full "$as2" data sudoku --count 2 --box 2 --clues 6
+full "$as2" predict --model digits --image "digit(_)=$picture"
+full "$as2" predict --model digits --image "digit(_)=$picture" --json
 full "$as2" solve "$picture"
 full "$as2" solve "$picture" --json
 if [ -x "$tensors" ]; then
@@ -120,7 +124,9 @@ if ! grep -q 'AS2_SANITIZE:BOOL=ON' "$2/CMakeCache.txt"; then
     little $kib "$as2" check large.lp
     little $kib "$as2" check large.lp --save saved.as2c
     little $kib "$as2" decode large.lp --beliefs b.json --json
+    little $kib "$as2" prob large.lp --count
     little $kib "$as2" verify p.lp --assignment answer.json
+    little $kib "$as2" predict --model digits --image "digit(_)=$picture"
     little $kib "$as2" solve "$picture"
     little $kib "$as2" data sudoku --count 20000 --box 2 --clues 6-10
     # More threads than there is room for their stacks: those there are do the work.
@@ -135,6 +141,10 @@ if ! grep -q 'AS2_SANITIZE:BOOL=ON' "$2/CMakeCache.txt"; then
       # shellcheck disable=SC2086
       little $kib "$as2" train $small --out "little-$kib"
     done
+    for kib in 100000 600000; do
+      little $kib "$as2" eval sudoku --model little-4000000/model.safetensors --count 4 --no-clingo --quiet
+    done
+    full "$as2" eval sudoku --model little-4000000/model.safetensors --count 4 --no-clingo --quiet --json
   fi
 fi
 

@@ -210,6 +210,12 @@ TEST_F(ServeTest, FaultsHaveTheCommandLinesMessage) {
   EXPECT_EQ(post_text("/api/check", "{}", "text/plain").status, 415);
   EXPECT_EQ(post("/api/train", json::object()).status, 404);
   EXPECT_EQ(get("/api/check").status, 404);
+  const Response nothing = raw("POST /api/check HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  EXPECT_EQ(nothing.status, 411);
+  EXPECT_THAT(nothing.error(), HasSubstr("the request has no body"));
+  const Response small = post("/api/check", {{"program", "{a(1..9)}."}, {"grounding_size", 5}});
+  EXPECT_EQ(small.status, 422);
+  EXPECT_THAT(small.error(), HasSubstr("more than 5"));
   EXPECT_TRUE(alive());
 }
 
@@ -272,6 +278,9 @@ TEST_F(ServeTest, LimitsHold) {
   const std::string endless = "p(1). p(X+1) :- p(X).";
   const Response slow = post("/api/check", {{"program", endless}});
   EXPECT_THAT(slow.error(), ::testing::AnyOf(HasSubstr("stopped after"), HasSubstr("MiB")));
+  // The remedy is one that there is: who asks cannot raise gringo's limits, who serves can.
+  EXPECT_THAT(slow.error(), HasSubstr("of `as2 serve`"));
+  EXPECT_THAT(slow.error(), Not(HasSubstr("--grounding")));
   // Many colourings, no beliefs: the search has nothing to prune with.
   const std::string hard =
       "{c(X,1..9)}=1 :- X=1..60. :- #sum{V*V*X,X : c(X,V)} != 50001. :- c(X,V), c(X+1,V).";

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
+#include "as2/resources.h"
 #include "infer/pictures.h"
 #include "task/config.h"
 
@@ -110,6 +113,11 @@ TEST(TaskConfig, SettingsWithoutEffectAreRefused) {
   EXPECT_THAT(read("data.box=2", Purpose::kTraining),
               HasSubstr("'data.box' has no effect here: data.source is \"tuples\""));
   EXPECT_THAT(read("data.bxo=2", Purpose::kTraining), HasSubstr("no setting is called 'data.bxo'"));
+  // Both places that a relative path may mean are named.
+  const std::string nowhere = read("images.source=nowhere", Purpose::kTraining);
+  EXPECT_THAT(nowhere, HasSubstr("images.source names no folder: looked for "));
+  EXPECT_THAT(nowhere, HasSubstr((std::filesystem::current_path() / "nowhere").string()));
+  EXPECT_THAT(nowhere, HasSubstr((data_dir() / "nowhere").string()));
 }
 
 }  // namespace
