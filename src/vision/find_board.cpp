@@ -19,6 +19,7 @@ namespace {
 
 constexpr int kSearchSide = 900;        // boards are looked for in a picture of this size at most
 constexpr double kClearSupport = 0.75;  // with so much there is no need to look for light ink on dark paper
+constexpr double kPlainSupport = 0.93;  // more makes no board better
 constexpr std::array<int, 3> kThresholds{28, 60, 110};
 
 std::vector<Point> convex_hull(std::vector<Point> points) {
@@ -174,6 +175,20 @@ bool is_sane(const Lattice& lattice) {
   return shortest >= 8 * lattice.side / 2.0 && longest < 5 * shortest;
 }
 
+// Whether the corners are those of a candidate that leaves nothing to be wished for.
+bool is_settled(const Quad& quad, const std::vector<Candidate>& candidates) {
+  return std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
+    if (candidate.support.score() < kPlainSupport) return false;
+    const Quad own = candidate.lattice.corners();
+    const double most = 0.5 * candidate.lattice.pitch();
+    for (std::size_t k = 0; k < 4; ++k) {
+      const Point d = quad[k] - own[k];
+      if (dot(d, d) > most * most) return false;
+    }
+    return true;
+  });
+}
+
 void add_candidates(const formats::Image& ink, int side, int threshold, std::vector<Candidate>& candidates) {
   const Components components = find_components(ink, threshold);
   const int least = std::min(ink.width, ink.height) / 5;
@@ -202,8 +217,9 @@ void add_candidates(const formats::Image& ink, int side, int threshold, std::vec
     }
     const auto quad = largest_quad(thinned(convex_hull(std::move(outline))));
     if (!quad || !is_sane(Lattice::of(*quad, side))) continue;
-    for (const Quad& start : {*quad, combed(*quad, side, ink)}) {
-      Lattice lattice = Lattice::of(start, side);
+    for (const bool comb : {false, true}) {
+      if (is_settled(*quad, candidates)) break;  // at another threshold, or without the comb
+      Lattice lattice = Lattice::of(comb ? combed(*quad, side, ink) : *quad, side);
       if (!is_sane(lattice)) continue;
       lattice = refined(lattice, ink);
       if (!is_sane(lattice)) continue;
@@ -295,7 +311,7 @@ std::optional<FoundBoard> find_board(const formats::Image& picture, int side, fo
         candidate = best_shift(candidate, ink);
       // A larger board is preferred to a slightly cleaner small one.
       const auto merit = [](const Support& support, double pitch) {
-        return std::min(support.score(), 0.93) + 0.15 * std::log(pitch);
+        return std::min(support.score(), kPlainSupport) + 0.15 * std::log(pitch);
       };
       if (best && merit(best->support, best->lattice.pitch() * shrink) >=
                       merit(candidate.support, candidate.lattice.pitch()))
