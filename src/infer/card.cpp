@@ -284,9 +284,9 @@ void check_program(const Card& card, const compile::ConstraintProgram& program) 
   for (const auto& family : program.families) families.push_back(family.name);
   if (card.shape.families != families)
     fail("its constraints are " + joined(card.shape.families) + "; the program's are " + joined(families));
-  if (kind == ReasonerKind::kTransformer && card.shape.hash != program.hash) {
+  if (kind != ReasonerKind::kSoftTp && card.shape.hash != program.hash) {
     fail("its program's hash is " + card.shape.hash + ", this one's " + program.hash +
-         " (a transformer runs only on the program it was trained on)");
+         " (a reasoner of kind " + name_of(kind) + " runs only on the program it was trained on)");
   }
 }
 

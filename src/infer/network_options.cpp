@@ -30,6 +30,7 @@ void fields(TransformerOptions& o, Field&& field) {
   field("heads", o.heads, kMostLayers);
   field("d_model", o.d_model, kMostChannels);
   field("d_ff", o.d_ff, kMostChannels);
+  field("passes", o.passes, kMostPasses);
   field("dropout", o.dropout);
   field("placement", o.placement);
   field("pooled", o.pooled);
@@ -53,6 +54,23 @@ void fields(SoftTpReasonerOptions& o, Field&& field) {
   field("decided", o.decided);
 }
 
+template <class Field>
+void fields(RelationalOptions& o, Field&& field) {
+  field("width", o.width, kMostChannels);
+  field("embedding", o.embedding, kMostChannels);
+  field("layers", o.layers, kMostLayers);
+  field("passes", o.passes, kMostPasses);
+  field("eval_passes", o.eval_passes, kMostPasses);
+}
+
+template <class Field>
+void fields(SatNetOptions& o, Field&& field) {
+  field("clauses", o.clauses, kMostChannels);
+  field("auxiliary", o.auxiliary, kMostChannels);
+  field("sweeps", o.sweeps, kMostPasses);
+  field("tolerance", o.tolerance);
+}
+
 // What evaluation reads and the weights do not depend on.
 const char* const kAfterTraining[] = {"eval_passes", "residual_tolerance", "decided"};
 
@@ -61,7 +79,7 @@ constexpr Enum kLast = Enum::kBoth;
 template <>
 constexpr Placement kLast<Placement> = Placement::kIndex;
 template <>
-constexpr ReasonerKind kLast<ReasonerKind> = ReasonerKind::kSoftTp;
+constexpr ReasonerKind kLast<ReasonerKind> = ReasonerKind::kSatNet;
 
 // The part of a model that is being read, for messages.
 struct Section {
@@ -183,6 +201,12 @@ void check(const SoftTpReasonerOptions& o, const Section& at) {
   at.below_one("decided", o.decided);
 }
 
+void check(const RelationalOptions&, const Section&) {}
+
+void check(const SatNetOptions& o, const Section& at) {
+  at.not_negative("tolerance", o.tolerance);
+}
+
 template <class Options>
 json written(Options options) {
   json out = json::object();
@@ -248,14 +272,27 @@ const char* name_of(ReasonerKind kind) {
       return "transformer";
     case ReasonerKind::kSoftTp:
       return "soft-tp";
+    case ReasonerKind::kRelational:
+      return "rrn";
+    case ReasonerKind::kSatNet:
+      return "satnet";
   }
   return "";
+}
+
+std::vector<std::string> reasoner_kinds() {
+  std::vector<std::string> names;
+  for (int kind = 0; kind <= static_cast<int>(kLast<ReasonerKind>); ++kind)
+    names.emplace_back(name_of(static_cast<ReasonerKind>(kind)));
+  return names;
 }
 
 json to_json(const ModelOptions& options) {
   json reasoner = json::object();
   if (options.kind == ReasonerKind::kTransformer) reasoner = written(options.transformer);
   if (options.kind == ReasonerKind::kSoftTp) reasoner = written(options.soft_tp);
+  if (options.kind == ReasonerKind::kRelational) reasoner = written(options.relational);
+  if (options.kind == ReasonerKind::kSatNet) reasoner = written(options.satnet);
   reasoner["kind"] = name_of(options.kind);
   return {{"perception", options.perception ? written(*options.perception) : json(nullptr)},
           {"reasoner", reasoner}};
@@ -278,6 +315,9 @@ ModelOptions model_options(const json& in, const FieldPlace& place) {
     if (options.kind == ReasonerKind::kTransformer)
       options.transformer = read<TransformerOptions>(rest, reasoner);
     if (options.kind == ReasonerKind::kSoftTp) options.soft_tp = read<SoftTpReasonerOptions>(rest, reasoner);
+    if (options.kind == ReasonerKind::kRelational)
+      options.relational = read<RelationalOptions>(rest, reasoner);
+    if (options.kind == ReasonerKind::kSatNet) options.satnet = read<SatNetOptions>(rest, reasoner);
   }
   return options;
 }
@@ -289,13 +329,16 @@ ModelOptions changed_options(const ModelOptions& trained, const json& changes, c
     if (!fields.is_object()) section.refuse("", "is no setting of a trained network");
     for (const auto& [field, value] : fields.items()) {
       const bool free =
-          part == "reasoner" && trained.kind == ReasonerKind::kSoftTp &&
-          std::find(std::begin(kAfterTraining), std::end(kAfterTraining), field) != std::end(kAfterTraining);
+          part == "reasoner" && ((trained.kind == ReasonerKind::kSoftTp &&
+                                  std::find(std::begin(kAfterTraining), std::end(kAfterTraining), field) !=
+                                      std::end(kAfterTraining)) ||
+                                 (trained.kind == ReasonerKind::kRelational && field == "eval_passes"));
       if (!free) {
         section.refuse(field, "cannot change after training: the weights were trained with it",
                        {trained.kind == ReasonerKind::kSoftTp
                             ? "--passes, model.reasoner.residual_tolerance and decided can"
-                            : "nothing of this network can"});
+                        : trained.kind == ReasonerKind::kRelational ? "--passes can"
+                                                                    : "nothing of this network can"});
       }
       whole[part][field] = value;
     }

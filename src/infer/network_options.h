@@ -8,6 +8,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "as2/error.h"
 
@@ -41,6 +42,7 @@ struct TransformerOptions {
   int heads = 8;
   std::int64_t d_model = 256;
   std::int64_t d_ff = 1024;
+  int passes = 1;        // times that all layers run, one after the other, with the same weights
   double dropout = 0.1;  // after attention and after the feed-forward layer
   Placement placement = Placement::kMembership;
   bool pooled = false;  // the sums' guard position is no token: a head on the mean token decides it
@@ -66,14 +68,35 @@ struct SoftTpReasonerOptions {
   double decided = 0.95;            // and every position's largest belief above this
 };
 
-enum class ReasonerKind { kNone, kTransformer, kSoftTp };
-const char* name_of(ReasonerKind kind);  // "none", "transformer", "soft-tp"
+// Recurrent relational network (Palm, Paquet, Winther, NeurIPS 2018); the defaults are theirs for Sudoku.
+struct RelationalOptions {
+  std::int64_t width = 96;      // of states and messages
+  std::int64_t embedding = 16;  // of a symbol, and of a group for each family
+  int layers = 3;               // hidden layers of each perceptron
+  int passes = 32;              // in training
+  int eval_passes = 32;
+};
+
+// SATNet (Wang, Donti, Wilder, Kolter, ICML 2019); the defaults are theirs for 9 × 9 Sudoku.
+struct SatNetOptions {
+  std::int64_t clauses = 600;
+  std::int64_t auxiliary = 300;  // variables beside the atoms
+  int sweeps = 40;               // of coordinate descent, at most
+  double tolerance = 1e-4;       // they end when no variable has moved further in a sweep
+};
+
+enum class ReasonerKind { kNone, kTransformer, kSoftTp, kRelational, kSatNet };
+const char* name_of(ReasonerKind kind);  // "none", "transformer", "soft-tp", "rrn", "satnet"
+// All of them.
+std::vector<std::string> reasoner_kinds();
 
 struct ModelOptions {
   std::optional<PerceptionOptions> perception;
   ReasonerKind kind = ReasonerKind::kNone;
   TransformerOptions transformer;  // kTransformer
   SoftTpReasonerOptions soft_tp;   // kSoftTp
+  RelationalOptions relational;    // kRelational
+  SatNetOptions satnet;            // kSatNet
 };
 
 // {"perception": {…} or null, "reasoner": {"kind": …, …}}

@@ -76,6 +76,12 @@ Networks::Networks(const infer::Card& card, std::shared_ptr<const compile::Const
     case infer::ReasonerKind::kSoftTp:
       reasoner_ = std::make_unique<SoftTpReasoner>(version, card.network.soft_tp, *program_, weights);
       break;
+    case infer::ReasonerKind::kRelational:
+    case infer::ReasonerKind::kSatNet:
+      throw InputError(
+          {card.weights.string()},
+          std::string("its reasoner, ") + infer::name_of(card.network.kind) + ", runs on LibTorch alone",
+          {"give --engine torch"});
   }
   weights.refuse_unused();
 }

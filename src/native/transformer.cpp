@@ -144,7 +144,7 @@ ReasonerOutput TransformerReasoner::run(Threads& threads, std::size_t memory, co
   }
   ReasonerOutput output;
   output.logits.resize(elements(input.count * cells));
-  output.passes.assign(elements(input.count), 1);
+  output.passes.assign(elements(input.count), options_.passes);
   output.trajectories.assign(elements(input.count), 1);
   threads.run((input.count + share.at_once - 1) / share.at_once,
               [&](std::int64_t task, int worker) {
@@ -168,24 +168,26 @@ ReasonerOutput TransformerReasoner::run(Threads& threads, std::size_t memory, co
                     decide(normed + n * tokens * d, beliefs(n), evidence(n), own,
                            output.logits.data() + (first + n) * cells);
                 };
-                for (const Layer& layer : layers_) {
-                  version_->add_norm(rows, d, x, nullptr, layer.norm_attention.weight.data(),
-                                     layer.norm_attention.bias.data(), nullptr, normed);
-                  layer.qkv.apply(rows, normed, hidden);
-                  for (std::int64_t n = 0; n < some; ++n)
-                    own.attention->apply(hidden + n * tokens * 3 * d,
-                                         layer.bias.empty() ? nullptr : layer.bias.data(), nullptr,
-                                         normed + n * tokens * d);
-                  layer.out.apply(rows, normed, x, true);
-                  version_->add_norm(rows, d, x, nullptr, layer.norm_ff.weight.data(),
-                                     layer.norm_ff.bias.data(), nullptr, normed);
-                  layer.ff_in.apply(rows, normed, hidden);
-                  for (std::int64_t row = 0; row < rows; ++row)
-                    version_->add_gelu(options_.d_ff, hidden + row * options_.d_ff, nullptr);
-                  layer.ff_out.apply(rows, hidden, x, true);
-                  if (!limits.watch) continue;
-                  answer();
-                  limits.watch(output.logits.data());
+                for (int pass = 0; pass < options_.passes; ++pass) {
+                  for (const Layer& layer : layers_) {
+                    version_->add_norm(rows, d, x, nullptr, layer.norm_attention.weight.data(),
+                                       layer.norm_attention.bias.data(), nullptr, normed);
+                    layer.qkv.apply(rows, normed, hidden);
+                    for (std::int64_t n = 0; n < some; ++n)
+                      own.attention->apply(hidden + n * tokens * 3 * d,
+                                           layer.bias.empty() ? nullptr : layer.bias.data(), nullptr,
+                                           normed + n * tokens * d);
+                    layer.out.apply(rows, normed, x, true);
+                    version_->add_norm(rows, d, x, nullptr, layer.norm_ff.weight.data(),
+                                       layer.norm_ff.bias.data(), nullptr, normed);
+                    layer.ff_in.apply(rows, normed, hidden);
+                    for (std::int64_t row = 0; row < rows; ++row)
+                      version_->add_gelu(options_.d_ff, hidden + row * options_.d_ff, nullptr);
+                    layer.ff_out.apply(rows, hidden, x, true);
+                    if (!limits.watch) continue;
+                    answer();
+                    limits.watch(output.logits.data());
+                  }
                 }
                 answer();
               },

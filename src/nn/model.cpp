@@ -70,6 +70,12 @@ Model::Model(const ModelOptions& options, const compile::ConstraintProgram& prog
     case ReasonerKind::kSoftTp:
       reasoner = std::make_shared<SoftTpReasoner>(options.soft_tp, program);
       break;
+    case ReasonerKind::kRelational:
+      reasoner = std::make_shared<RelationalReasoner>(options.relational, program);
+      break;
+    case ReasonerKind::kSatNet:
+      reasoner = std::make_shared<SatNet>(options.satnet, program);
+      break;
   }
   if (reasoner) register_module("reasoner", reasoner);
 }

@@ -8,6 +8,8 @@
 #include "formats/safetensors.h"
 #include "infer/card.h"
 #include "nn/perception.h"
+#include "nn/relational.h"
+#include "nn/satnet.h"
 #include "nn/soft_tp_reasoner.h"
 #include "nn/transformer.h"
 

@@ -1,8 +1,9 @@
 // Tokens are the positions. A token is the projection of its (clamped) belief plus the embeddings of the
 // groups that hold it, summed over one table per family; there is no positional encoding, so re-indexing
 // positions together with their memberships permutes the output and changes nothing else. Then a pre-norm
-// GELU encoder with full self-attention, a last norm, and a head to the symbols. Addition replaces the tables
-// by an addend index, and its guard position (the sum) is decided by a head on the mean token.
+// GELU encoder with full self-attention, a last norm, and a head to the symbols. With several passes the same
+// layers run again and again, and the head reads every pass: the recurrent Transformer. Addition replaces the
+// tables by an addend index, and its guard position (the sum) is decided by a head on the mean token.
 #include "nn/transformer.h"
 
 #include <limits>
@@ -137,36 +138,45 @@ ReasonerOutput TransformerReasoner::forward(const ReasonerInput& input, int /*pa
   AS2_REQUIRE(!input.state.defined(), "a transformer carries no state");
   const auto device = input.beliefs.device();
   move_to(device);
-  const auto& structure = tokens_.structure;
   const ComputeScope scope(device);
   const auto given = input.beliefs.to(torch::kFloat32);
   const auto clamped = options_.clamp && !is_training() ? clamp_evidence(given, input.evidence) : given;
   const auto tokens = options_.pooled ? clamped.index_select(1, tokens_.positions) : clamped;
   auto x = Affine::of(project_, scope.dtype()).linear(tokens.narrow(2, 0, tokens_.symbols).to(scope.dtype()));
   if (const auto placed = placement(); placed.defined()) x = x + placed.to(scope.dtype());
-  for (auto& layer : layers_) x = layer->forward(x, tokens_.relation);
-  x = add_norm(x, {}, norm_->weight, norm_->bias).second;
+  ReasonerOutput output;
+  for (int pass = 0; pass < options_.passes; ++pass) {
+    for (auto& layer : layers_) x = layer->forward(x, tokens_.relation);
+    if (is_training() || pass + 1 == options_.passes)
+      output.logits.push_back(read(x, given, input.evidence, scope.dtype()));
+  }
+  if (!is_training()) {
+    output.passes =
+        torch::full({given.size(0)}, options_.passes, input.evidence.options().dtype(torch::kInt64));
+  }
+  return output;
+}
 
-  auto logits = Affine::of(head_, scope.dtype()).linear(x).to(torch::kFloat32);
+// [batch, positions, symbols] float32 logits of the state `x` [batch, tokens, d_model].
+torch::Tensor TransformerReasoner::read(const torch::Tensor& state, const torch::Tensor& given,
+                                        const torch::Tensor& evidence, torch::ScalarType dtype) {
+  const auto& structure = tokens_.structure;
+  const auto x = add_norm(state, {}, norm_->weight, norm_->bias).second;
+  auto logits = Affine::of(head_, dtype).linear(x).to(torch::kFloat32);
   logits = torch::constant_pad_nd(logits, {0, structure.symbols - tokens_.symbols});
   if (options_.pooled) {
-    auto sums = Affine::of(sum_head_, scope.dtype()).linear(x.mean(1, true)).to(torch::kFloat32);
+    auto sums = Affine::of(sum_head_, dtype).linear(x.mean(1, true)).to(torch::kFloat32);
     sums = torch::constant_pad_nd(sums, {0, structure.symbols - sums.size(2)});
     const auto at = tokens_.pooled_position;
     logits = torch::cat({logits.narrow(1, 0, at), sums, logits.narrow(1, at, logits.size(1) - at)}, 1);
   }
   if (options_.restore && !is_training()) {
-    logits = torch::where(input.evidence.unsqueeze(-1), given.clamp_min(kSmallestBelief).log(), logits);
+    logits = torch::where(evidence.unsqueeze(-1), given.clamp_min(kSmallestBelief).log(), logits);
   }
   if (!structure.full) {
     logits = logits.masked_fill(structure.mask.logical_not(), -std::numeric_limits<float>::infinity());
   }
-  ReasonerOutput output;
-  output.logits.push_back(logits);
-  if (!is_training()) {
-    output.passes = torch::ones({given.size(0)}, input.evidence.options().dtype(torch::kInt64));
-  }
-  return output;
+  return logits;
 }
 
 }  // namespace as2::nn

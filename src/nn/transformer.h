@@ -46,6 +46,8 @@ class TransformerReasoner : public Reasoner {
     static Tokens of(const compile::ConstraintProgram& program, bool pooled);
   };
   torch::Tensor placement() const;
+  torch::Tensor read(const torch::Tensor& state, const torch::Tensor& given, const torch::Tensor& evidence,
+                     torch::ScalarType dtype);
   void move_to(torch::Device device);
 
   TransformerOptions options_;

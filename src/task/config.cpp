@@ -25,20 +25,24 @@ std::vector<std::string> names_in_folder(const fs::path& folder) {
   return names;
 }
 
-// `word` as a path, or as the name of a TOML file in `folder`.
-fs::path find_toml(const std::string& word, const fs::path& folder, const std::string& what) {
-  const fs::path path = is_path(word) ? fs::path(word) : folder / (word + ".toml");
-  if (fs::is_regular_file(path)) return path;
+// `word` as a path, or as the name of a TOML file in the first of the folders that has it.
+fs::path find_toml(const std::string& word, const std::vector<fs::path>& folders, const std::string& what) {
   std::string known;
-  for (const std::string& name : names_in_folder(folder)) known += (known.empty() ? "" : ", ") + name;
+  for (const fs::path& folder : folders) {
+    const fs::path path = is_path(word) ? fs::path(word) : folder / (word + ".toml");
+    if (fs::is_regular_file(path)) return path;
+    for (const std::string& name : names_in_folder(folder)) known += (known.empty() ? "" : ", ") + name;
+  }
+  const fs::path path = is_path(word) ? fs::path(word) : folders.front() / (word + ".toml");
   throw InputError("there is no " + what + " '" + word + "' (" + path.string() + ")",
                    {known.empty() ? "give the path of a TOML file"
                                   : "there are: " + known + "; or the path of a TOML file"});
 }
 
-// Lays the preset's bases under it, first the outermost.
+// A preset of the task, or one of tasks/peers/, which fit any task. Lays the preset's bases under it, first
+// the outermost.
 void add_preset(Settings& settings, const std::string& preset, const fs::path& folder, int depth = 0) {
-  const fs::path path = find_toml(preset, folder, "preset");
+  const fs::path path = find_toml(preset, {folder, data_dir() / "tasks" / "peers"}, "preset");
   Settings own;
   own.add_file(path.string());
   const std::string base = own.text("base", "");
@@ -107,14 +111,14 @@ std::string resolved_path(Settings& settings, const std::string& key) {
 std::string name_of_task(const std::string& task) {
   if (!is_path(task)) return task;
   Settings settings;
-  settings.add_file(find_toml(task, data_dir() / "tasks", "task").string());
+  settings.add_file(find_toml(task, {data_dir() / "tasks"}, "task").string());
   return settings.text("name", fs::path(task).stem().string());
 }
 
 Settings layered_settings(const std::string& task, const std::string& preset,
                           const std::vector<std::string>& overrides) {
   Settings settings;
-  const fs::path path = find_toml(task, data_dir() / "tasks", "task");
+  const fs::path path = find_toml(task, {data_dir() / "tasks"}, "task");
   settings.add_file(path.string());
   const std::string chosen = preset.empty() ? settings.text("preset", "best") : preset;
   add_preset(settings, chosen, path.parent_path() / path.stem());

@@ -76,6 +76,34 @@ QueryConfig read_query(task::Settings& s, bool weighs) {
   return query;
 }
 
+FuzzyConfig read_ltn(task::Settings& s, bool weighs) {
+  FuzzyConfig ltn;
+  if (!weighs) {
+    for (const char* setting : {"logic", "p"})
+      s.without_effect(std::string("losses.ltn.") + setting, "losses.ltn.weight is 0");
+    return ltn;
+  }
+  ltn.logic = s.choice("losses.ltn.logic", ltn.logic, {"product", "goedel", "lukasiewicz"});
+  if (ltn.logic == "product")
+    ltn.p = s.number("losses.ltn.p", ltn.p, 1, 100);
+  else
+    s.without_effect("losses.ltn.p", "losses.ltn.logic is \"" + ltn.logic + "\"");
+  return ltn;
+}
+
+InferenceConfig read_a_nesi(task::Settings& s, bool weighs) {
+  InferenceConfig config;
+  if (!weighs) {
+    for (const char* setting : {"draws", "width", "layers"})
+      s.without_effect(std::string("losses.a-nesi.") + setting, "losses.a-nesi.weight is 0");
+    return config;
+  }
+  config.draws = s.integer("losses.a-nesi.draws", config.draws, 1, 1000000);
+  config.width = s.integer("losses.a-nesi.width", config.width, 1, 1 << 13);
+  config.layers = s.integer("losses.a-nesi.layers", config.layers, 1, 64);
+  return config;
+}
+
 }  // namespace
 
 Config read_config(task::Settings& s) {
@@ -84,6 +112,8 @@ Config read_config(task::Settings& s) {
   for (const LossTerm& term : loss_terms()) c.losses.terms[term.name] = read_term(s, term.name);
   c.losses.sum_reduction = s.choice("losses.constraint.reduction", "mean", {"mean", "sum"}) == "sum";
   c.losses.query = read_query(s, c.losses.weight("query") > 0);
+  c.losses.ltn = read_ltn(s, c.losses.weight("ltn") > 0);
+  c.losses.a_nesi = read_a_nesi(s, c.losses.weight("a-nesi") > 0);
   c.losses.every_pass = s.boolean("losses.every_pass", c.losses.every_pass);
   c.train = read_train(s);
   c.perception_from = task::resolved_path(s, "perception_from");
@@ -100,7 +130,7 @@ infer::ModelOptions read_model(task::Settings& settings, std::int64_t classes) {
     defaults.perception = perception == "paper" ? infer::PerceptionOptions::paper(classes)
                                                 : infer::PerceptionOptions::best(classes);
   }
-  settings.choice("model.reasoner.kind", "soft-tp", {"none", "transformer", "soft-tp"});
+  settings.choice("model.reasoner.kind", "soft-tp", infer::reasoner_kinds());
   nlohmann::json asked = settings.section("model");
   asked["perception"].erase("preset");
   if (asked["reasoner"]["kind"] == "none") asked["reasoner"] = {{"kind", "none"}};

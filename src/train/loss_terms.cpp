@@ -40,16 +40,28 @@ torch::Tensor reasoner_value(LossInput& in, const torch::Tensor& read, const tor
 }
 
 torch::Tensor constraint_value(LossInput& in, const torch::Tensor&, const torch::Tensor&) {
-  return in.soft_tp->loss(in.constrained(),
-                          in.losses.sum_reduction ? tp::Reduction::kSum : tp::Reduction::kMean);
+  return in.operators.soft_tp->loss(in.constrained(),
+                                    in.losses.sum_reduction ? tp::Reduction::kSum : tp::Reduction::kMean);
 }
 
 torch::Tensor satisfaction_value(LossInput& in, const torch::Tensor&, const torch::Tensor&) {
-  return -in.soft_tp->log_satisfaction(in.constrained()).mean();
+  return -in.operators.soft_tp->log_satisfaction(in.constrained()).mean();
 }
 
 torch::Tensor query_value(LossInput& in, const torch::Tensor&, const torch::Tensor&) {
-  return -in.query->log_likelihood(in.batch, in.prediction.evidence).mean();
+  return -in.operators.query->log_likelihood(in.batch, in.prediction.evidence).mean();
+}
+
+torch::Tensor semantic_value(LossInput& in, const torch::Tensor&, const torch::Tensor&) {
+  return -in.operators.query->log_satisfaction(in.batch, in.constrained()).mean();
+}
+
+torch::Tensor ltn_value(LossInput& in, const torch::Tensor&, const torch::Tensor&) {
+  return in.operators.fuzzy->loss(in.constrained(), in.batch.atoms);
+}
+
+torch::Tensor a_nesi_value(LossInput& in, const torch::Tensor&, const torch::Tensor&) {
+  return in.operators.inference_model->loss(*in.operators.query, in.batch, in.prediction.evidence);
 }
 
 }  // namespace
@@ -74,10 +86,15 @@ torch::Tensor LossInput::labelled_classes() const {
 }
 
 const std::vector<LossTerm>& loss_terms() {
-  static const std::vector<LossTerm> table = {
-      {"perception", picture_labels, perception_value}, {"evidence", evidence_labels, reasoner_value},
-      {"latent", latent_labels, reasoner_value},        {"constraint", nullptr, constraint_value},
-      {"satisfaction", nullptr, satisfaction_value},    {"query", nullptr, query_value}};
+  static const std::vector<LossTerm> table = {{"perception", picture_labels, perception_value},
+                                              {"evidence", evidence_labels, reasoner_value},
+                                              {"latent", latent_labels, reasoner_value},
+                                              {"constraint", nullptr, constraint_value},
+                                              {"satisfaction", nullptr, satisfaction_value},
+                                              {"query", nullptr, query_value},
+                                              {"semantic", nullptr, semantic_value},
+                                              {"ltn", nullptr, ltn_value},
+                                              {"a-nesi", nullptr, a_nesi_value}};
   return table;
 }
 

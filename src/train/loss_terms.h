@@ -7,8 +7,11 @@
 //   constraint    the T_P fixed-point loss of the beliefs      (L_ic)
 //   satisfaction  −log P(the linear constraints hold)          (sum-only supervision)
 //   query         −log P(what is observed)                     (train/query_loss.h)
-// `constraint` and `satisfaction` see the beliefs with the labels of observed positions filled in: the sum of
-// an addition.
+//   semantic      −log P(program and what is observed)         (train/query_loss.h)
+//   ltn           1 − fuzzy truth of the constraints           (train/fuzzy_truth.h)
+//   a-nesi        −log of P(observed) as a network predicts it (train/inference_model.h)
+// `constraint`, `satisfaction`, `semantic` and `ltn` see the beliefs with the labels of observed positions
+// filled in: the sum of an addition.
 #pragma once
 
 #include <map>
@@ -17,6 +20,8 @@
 
 #include "as2/soft_tp.h"
 #include "infer/tensor/network.h"
+#include "train/fuzzy_truth.h"
+#include "train/inference_model.h"
 #include "train/query_loss.h"
 #include "train/schedule.h"
 
@@ -27,19 +32,31 @@ struct LossConfig {
   bool sum_reduction = false;  // constraint: the paper's literal sum; else the mean over residual terms
   bool every_pass = true;      // cross-entropy on every pass of the reasoner, or on its last
   QueryConfig query;
+  FuzzyConfig ltn;
+  InferenceConfig a_nesi;
 
   double weight(const std::string& term) const { return terms.at(term).weight; }
+  // Whether a term with a weight is given the derived atoms that labels.observed names.
+  bool reads_atoms() const {
+    return weight("query") > 0 || weight("semantic") > 0 || weight("ltn") > 0 || weight("a-nesi") > 0;
+  }
+};
+
+// What the terms make of the program; null where no term with a weight reads it.
+struct LossOperators {
+  const tp::SoftTp* soft_tp = nullptr;              // constraint, satisfaction
+  const QueryLoss* query = nullptr;                 // query, semantic, a-nesi
+  const FuzzyTruth* fuzzy = nullptr;                // ltn
+  const InferenceModel* inference_model = nullptr;  // a-nesi
 };
 
 // What a term is computed from. Tensors that several terms read are made once, when first asked for.
 class LossInput {
  public:
-  LossInput(const LossConfig& config, const tp::SoftTp* operator_of_program,
-            const QueryLoss* query_of_program, const torch::Tensor& class_of, const torch::Tensor& mask,
-            const infer::Batch& read, const infer::Prediction& made)
+  LossInput(const LossConfig& config, const LossOperators& of_program, const torch::Tensor& class_of,
+            const torch::Tensor& mask, const infer::Batch& read, const infer::Prediction& made)
       : losses(config),
-        soft_tp(operator_of_program),
-        query(query_of_program),
+        operators(of_program),
         batch(read),
         prediction(made),
         class_of_(class_of),
@@ -53,8 +70,7 @@ class LossInput {
   torch::Tensor labelled_classes() const;
 
   const LossConfig& losses;
-  const tp::SoftTp* soft_tp;
-  const QueryLoss* query;
+  const LossOperators& operators;
   const infer::Batch& batch;
   const infer::Prediction& prediction;
 

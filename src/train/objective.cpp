@@ -4,11 +4,10 @@
 
 namespace as2::train {
 
-Objective::Objective(const LossConfig& losses, const tp::SoftTp* soft_tp, const QueryLoss* query,
-                     const infer::PictureMap& map, torch::Tensor mask)
+Objective::Objective(const LossConfig& losses, const LossOperators& operators, const infer::PictureMap& map,
+                     torch::Tensor mask)
     : losses_(losses),
-      soft_tp_(soft_tp),
-      query_(query),
+      operators_(operators),
       class_of_(infer::class_tensor(map, mask.device())),
       mask_(std::move(mask)) {
   for (const LossTerm& term : loss_terms()) {
@@ -39,7 +38,7 @@ torch::Tensor Objective::counts(const infer::Batch& batch) const {
 
 torch::Tensor Objective::values(const infer::Batch& batch, const infer::Prediction& prediction,
                                 const torch::Tensor& counts) const {
-  LossInput input(losses_, soft_tp_, query_, class_of_, mask_, batch, prediction);
+  LossInput input(losses_, operators_, class_of_, mask_, batch, prediction);
   const torch::Tensor at_least = counts.clamp_min(1e-9);  // a term without labels is 0
   std::vector<torch::Tensor> values;
   for (std::size_t term = 0; term < terms_.size(); ++term) {

@@ -10,10 +10,9 @@ namespace as2::train {
 
 class Objective {
  public:
-  // `soft_tp` may be null when neither constraint term has weight, and `query` when that term has none.
   // `mask` [positions, symbols] bool.
-  Objective(const LossConfig& losses, const tp::SoftTp* soft_tp, const QueryLoss* query,
-            const infer::PictureMap& map, torch::Tensor mask);
+  Objective(const LossConfig& losses, const LossOperators& operators, const infer::PictureMap& map,
+            torch::Tensor mask);
 
   // The terms with a weight, in the order of values().
   const std::vector<std::string>& names() const { return names_; }
@@ -30,8 +29,7 @@ class Objective {
 
  private:
   LossConfig losses_;
-  const tp::SoftTp* soft_tp_;
-  const QueryLoss* query_;
+  LossOperators operators_;
   std::vector<std::string> names_;
   std::vector<const LossTerm*> terms_;  // those with a weight
   torch::Tensor class_of_, mask_, weights_;

@@ -17,6 +17,10 @@ std::vector<char> all_believed(const compile::ConstraintProgram& program) {
   return std::vector<char>(program.positions.size(), 1);
 }
 
+torch::Tensor weighed(const torch::Tensor& believed, const torch::Tensor& beliefs) {
+  return torch::where(believed.unsqueeze(-1), beliefs, torch::ones({}, beliefs.options()));
+}
+
 }  // namespace
 
 QueryLoss::QueryLoss(const compile::ConstraintProgram& program, const std::vector<task::ObservedAtom>& atoms,
@@ -45,11 +49,13 @@ QueryLoss::QueryLoss(const compile::ConstraintProgram& program, const std::vecto
   forbidden_if_false_ = if_false.to(device);
 }
 
-QueryLoss::Inputs QueryLoss::inputs_of(const infer::Batch& batch, const torch::Tensor& beliefs) const {
+// `believed` [batch, positions] bool: positions that weigh what is believed of them; the others weigh 1.
+QueryLoss::Inputs QueryLoss::inputs_of(const infer::Batch& batch, const torch::Tensor& beliefs,
+                                       const torch::Tensor& believed) const {
   const prob::Circuit& circuit = circuit_.circuit();
   const std::int64_t rows = beliefs.size(0), cells = circuit.positions * circuit.symbols;
   Inputs inputs;
-  inputs.beliefs = torch::where(batch.evidence.unsqueeze(-1), beliefs, torch::ones({}, beliefs.options()));
+  inputs.beliefs = weighed(believed, beliefs);
   const torch::Tensor label =
       torch::zeros_like(beliefs.detach()).scatter_(2, batch.labels.unsqueeze(-1), 1.0);
   inputs.allowed = torch::where(batch.observed.unsqueeze(-1), label, torch::ones_like(label));
@@ -64,16 +70,25 @@ QueryLoss::Inputs QueryLoss::inputs_of(const infer::Batch& batch, const torch::T
 }
 
 torch::Tensor QueryLoss::exact_log_likelihood(const infer::Batch& batch, const torch::Tensor& beliefs) const {
-  const Inputs inputs = inputs_of(batch, beliefs);
+  const Inputs inputs = inputs_of(batch, beliefs, batch.evidence);
   return circuit_.log_probability(inputs.beliefs, inputs.allowed, inputs.indicators);
 }
 
 torch::Tensor QueryLoss::log_likelihood(const infer::Batch& batch, const torch::Tensor& beliefs) const {
   if (config_.approx == "exact") return exact_log_likelihood(batch, beliefs);
-  const Inputs inputs = inputs_of(batch, beliefs);
+  const Inputs inputs = inputs_of(batch, beliefs, batch.evidence);
   const torch::Tensor numerator =
       config_.approx == "top-k" ? best_answers(inputs) : without_the_unlikely(batch, inputs);
   return numerator - circuit_.log_value(circuit_.weights(inputs.beliefs, {}, {}));
+}
+
+torch::Tensor QueryLoss::evidence_weights(const torch::Tensor& evidence, const torch::Tensor& beliefs) const {
+  return circuit_.weights(weighed(evidence, beliefs), {}, {});
+}
+
+torch::Tensor QueryLoss::log_satisfaction(const infer::Batch& batch, const torch::Tensor& beliefs) const {
+  const Inputs inputs = inputs_of(batch, beliefs, torch::ones_like(batch.evidence));
+  return circuit_.log_value(circuit_.weights(inputs.beliefs, inputs.allowed, inputs.indicators));
 }
 
 // log of the sum of the k greatest weights among the answer sets in which the observation holds.

@@ -9,6 +9,9 @@
 //   top-k   the numerator's k greatest terms (what Scallop does with proofs)
 //   same    the numerator without symbols that fall under a share of a picture's mass (what SLASH calls SAME)
 // Both cut the numerator alone, so they are lower bounds of P(observed).
+//
+// The loss `semantic` is −log of the numerator with every position's beliefs in w: the probability that
+// independent draws are an answer set with what is observed (Xu et al., ICML 2018).
 #pragma once
 
 #include <torch/torch.h>
@@ -38,6 +41,13 @@ class QueryLoss {
   // The same, exact whatever the configuration says.
   torch::Tensor exact_log_likelihood(const infer::Batch& batch, const torch::Tensor& beliefs) const;
 
+  // [batch]: log P(program, observed), `beliefs` of every position.
+  torch::Tensor log_satisfaction(const infer::Batch& batch, const torch::Tensor& beliefs) const;
+
+  // [batch, inputs of the circuit]: weights of `beliefs` where there is `evidence` [batch, positions],
+  // nothing observed.
+  torch::Tensor evidence_weights(const torch::Tensor& evidence, const torch::Tensor& beliefs) const;
+
   const prob::Circuit& circuit() const { return circuit_.circuit(); }
 
  private:
@@ -47,7 +57,8 @@ class QueryLoss {
     torch::Tensor allowed;     // the same shape, 0 or 1
     torch::Tensor indicators;  // [batch, observed nodes, 2]
   };
-  Inputs inputs_of(const infer::Batch& batch, const torch::Tensor& beliefs) const;
+  Inputs inputs_of(const infer::Batch& batch, const torch::Tensor& beliefs,
+                   const torch::Tensor& believed) const;
   torch::Tensor best_answers(const Inputs& inputs) const;
   torch::Tensor without_the_unlikely(const infer::Batch& batch, const Inputs& inputs) const;
 

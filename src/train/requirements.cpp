@@ -33,7 +33,7 @@ void check_losses(const Config& config, const task::Task& task, const nn::Model&
   for (const int position : task.pictures().positions) pictured[position] = true;
   const torch::Tensor with_picture = examples.evidence & pictured;
 
-  for (const char* term : {"perception", "query"}) {
+  for (const char* term : {"perception", "query", "a-nesi"}) {
     if (!weighs(term) || reads) continue;
     throw InputError(
         std::string("losses.") + term +
@@ -43,7 +43,7 @@ void check_losses(const Config& config, const task::Task& task, const nn::Model&
   if (model.perception.is_empty() && !model.reasoner)
     throw InputError("there is nothing to train: the network has neither a perception nor a reasoner",
                      {"set images.positions, or model.reasoner.kind"});
-  if (config.train.freeze_epochs < 0 && (weighs("query") || !model.reasoner))
+  if (config.train.freeze_epochs < 0 && (weighs("query") || weighs("a-nesi") || !model.reasoner))
     throw InputError(
         "train.freeze_epochs = -1 freezes perception for good, and nothing else is there for the losses to "
         "train",
@@ -63,12 +63,14 @@ void check_losses(const Config& config, const task::Task& task, const nn::Model&
     throw InputError("losses.satisfaction covers no family: the program bounds no sum and no count",
                      {"losses.query is the likelihood of anything that labels.observed names"});
   }
-  if (weighs("constraint") && groups.empty())
-    throw InputError("losses.constraint covers no family: the program has no constraint",
-                     {"set losses.constraint.weight = 0"});
+  for (const char* term : {"constraint", "semantic", "ltn"}) {
+    if (!weighs(term) || !groups.empty() || (term != std::string("constraint") && !atoms.empty())) continue;
+    throw InputError(std::string("losses.") + term + " covers no family: the program has no constraint",
+                     {std::string("set losses.") + term + ".weight = 0"});
+  }
   torch::Tensor open = ~examples.observed;
   if (!model.reasoner) open = open & with_picture;
-  for (const char* term : {"constraint", "satisfaction"}) {
+  for (const char* term : {"constraint", "satisfaction", "semantic", "ltn"}) {
     if (!weighs(term) || some(open)) continue;
     throw InputError(
         std::string("losses.") + term +
@@ -76,26 +78,30 @@ void check_losses(const Config& config, const task::Task& task, const nn::Model&
             "labels.observed leaves it nothing to learn from",
         {"name in labels.observed what is known without the pictures, such as the sum of an addition"});
   }
-  if (!atoms.empty() && !weighs("query")) {
+  if (!atoms.empty() && !config.losses.reads_atoms()) {
     throw InputError("labels.observed names the derived atom " + atoms.front().name +
-                         ", which only losses.query can be given",
+                         ", which only losses.query can be given, or semantic, ltn or a-nesi",
                      {"set losses.query.weight above 0"});
   }
   if (model.reasoner && reads && config.train.perceived_share < 1) {
-    if (weighs("query"))
-      throw InputError("losses.query reads pictures, and train.perceived_share below 1 leaves some unread",
-                       {"set train.perceived_share = 1"});
+    for (const char* term : {"query", "a-nesi"}) {
+      if (weighs(term))
+        throw InputError(std::string("losses.") + term +
+                             " reads pictures, and train.perceived_share below 1 leaves some unread",
+                         {"set train.perceived_share = 1"});
+    }
     if (some(with_picture & ~examples.known))
       throw InputError(
           "train.perceived_share below 1 gives the reasoner labels in place of pictures, and "
           "labels.positions hides some of them",
           {"set train.perceived_share = 1, or let those labels be used"});
   }
-  if (weighs("query")) {
+  for (const char* term : {"query", "a-nesi"}) {
+    if (!weighs(term)) continue;
     const std::int64_t silent = (~says_something(examples, false)).sum().item<std::int64_t>();
     if (silent > 0) {
-      throw InputError("losses.query: " + std::to_string(silent) + " of " + std::to_string(examples.size()) +
-                           " examples observe nothing",
+      throw InputError(std::string("losses.") + term + ": " + std::to_string(silent) + " of " +
+                           std::to_string(examples.size()) + " examples observe nothing",
                        {"name positions or derived atoms in labels.observed, for example total(_)",
                         "labels that leave an example's derived atoms open need \"observed\" in its line"});
     }

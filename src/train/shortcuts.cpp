@@ -34,8 +34,8 @@ struct Used {
       : pictures(losses.weight("perception") > 0 || losses.weight("evidence") > 0),
         latent(losses.weight("latent") > 0),
         observed(losses.weight("constraint") > 0 || losses.weight("satisfaction") > 0 ||
-                 losses.weight("query") > 0),
-        atoms(losses.weight("query") > 0) {}
+                 losses.reads_atoms()),
+        atoms(losses.reads_atoms()) {}
 };
 
 class Finder {

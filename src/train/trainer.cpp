@@ -17,9 +17,15 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-std::vector<ParameterGroup> parameter_groups(nn::Model& model, double perception_rate) {
+// `inference_model`: null where no loss has one.
+std::vector<ParameterGroup> parameter_groups(nn::Model& model, const InferenceModel* inference_model,
+                                             double perception_rate) {
   ParameterGroup backbone{"backbone", {}, perception_rate}, head{"head", {}, perception_rate},
-      reasoner{"reasoner", {}, 1};
+      reasoner{"reasoner", {}, 1}, inference{"inference_model", {}, 1};
+  if (inference_model != nullptr) {
+    for (const auto& parameter : inference_model->named_parameters())
+      inference.parameters.emplace_back(parameter.key(), parameter.value());
+  }
   for (const auto& parameter : model.named_parameters()) {
     const std::string& name = parameter.key();
     ParameterGroup& group = name.rfind("perception.head", 0) == 0 ? head
@@ -28,7 +34,7 @@ std::vector<ParameterGroup> parameter_groups(nn::Model& model, double perception
     group.parameters.emplace_back(name, parameter.value());
   }
   std::vector<ParameterGroup> groups;
-  for (ParameterGroup* group : {&backbone, &head, &reasoner}) {
+  for (ParameterGroup* group : {&backbone, &head, &reasoner, &inference}) {
     if (!group->parameters.empty()) groups.push_back(std::move(*group));
   }
   return groups;
@@ -65,8 +71,10 @@ Trainer::Trainer(const Config& config, const nn::ModelOptions& model, const Task
       workers_(workers),
       hooks_(std::move(hooks)),
       soft_tp_(task.program()),
-      // The k best answers are looked for on the host.
-      graph_(device, config.train.graph && !workers.connected() && config.losses.query.approx != "top-k") {
+      // The k best answers are looked for on the host, those that a-nesi learns from are drawn there,
+      // and a satnet runs there.
+      graph_(device, config.train.graph && !workers.connected() && config.losses.query.approx != "top-k" &&
+                         config.losses.weight("a-nesi") == 0 && model.kind != nn::ReasonerKind::kSatNet) {
   torch::manual_seed(config_.seed);
   model_ = std::make_shared<nn::Model>(model, task.program());
   // The others get their weights from rank 0, in run().
@@ -77,15 +85,15 @@ Trainer::Trainer(const Config& config, const nn::ModelOptions& model, const Task
   const Instances examples = task.instances(Part::kTrain, config_.data.train),
                   validation = task.instances(Part::kValidation, config_.data.validation);
   check_losses(config_, task, *model_, examples, validation);
-  optimizer_ = std::make_unique<Optimizer>(parameter_groups(*model_, config_.train.perception_rate),
-                                           config_.train.optimizer);
-  if (config_.losses.weight("query") > 0) {
-    query_ =
-        std::make_unique<QueryLoss>(task.program(), task.supervision().atoms, config_.losses.query, device_);
-  }
+  make_operators();
+  optimizer_ = std::make_unique<Optimizer>(
+      parameter_groups(*model_, inference_model_.get(), config_.train.perception_rate),
+      config_.train.optimizer);
   const task::InstanceTensors validated = task::tensors_of(validation, torch::kCPU);
   all_known_ = (validated.known | validated.observed).all().item<bool>();
-  objective_ = std::make_unique<Objective>(config_.losses, &soft_tp_, query_.get(), task.pictures(), mask_);
+  objective_ = std::make_unique<Objective>(
+      config_.losses, LossOperators{&soft_tp_, query_.get(), fuzzy_.get(), inference_model_.get()},
+      task.pictures(), mask_);
 
   if (config_.train.batch % workers_.world() != 0) {
     throw InputError("train.batch = " + std::to_string(config_.train.batch) + " cannot be shared evenly by " +
@@ -140,6 +148,23 @@ Trainer::Trainer(const Config& config, const nn::ModelOptions& model, const Task
                          mask_.options().dtype(torch::kFloat32));
   sums_.assign(static_cast<std::size_t>(totals_.size(0)), 0);
   recent_ = sums_;
+}
+
+// Without a reasoner nothing but perception learns, and the likelihood says how well, whatever the loss is.
+void Trainer::make_operators() {
+  const auto weighs = [&](const char* term) { return config_.losses.weight(term) > 0; };
+  const compile::ConstraintProgram& program = task_.program();
+  const std::vector<task::ObservedAtom>& atoms = task_.supervision().atoms;
+  scores_likelihood_ =
+      weighs("query") || weighs("a-nesi") || (!model_->reasoner && (weighs("semantic") || weighs("ltn")));
+  if (scores_likelihood_ || weighs("semantic"))
+    query_ = std::make_unique<QueryLoss>(program, atoms, config_.losses.query, device_);
+  if (weighs("ltn")) fuzzy_ = std::make_unique<FuzzyTruth>(program, atoms, config_.losses.ltn);
+  if (weighs("a-nesi")) {
+    inference_model_ = std::make_shared<InferenceModel>(
+        program, task_.pictures().positions, task_.supervision().observed, atoms, config_.losses.a_nesi);
+    inference_model_->to(device_);
+  }
 }
 
 void Trainer::begin_carry() {

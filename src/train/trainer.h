@@ -99,6 +99,7 @@ class Trainer {
   void run_steps(std::int64_t count);
 
  private:
+  void make_operators();
   void begin_carry();
   bool low_precision() const;
   void agree_on_run();
@@ -145,7 +146,10 @@ class Trainer {
   std::unique_ptr<Network> network_;
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<GradientAverager> averager_;
-  std::unique_ptr<QueryLoss> query_;  // null: the loss has no weight
+  std::unique_ptr<QueryLoss> query_;  // null: no loss with a weight needs it
+  std::unique_ptr<FuzzyTruth> fuzzy_;
+  std::shared_ptr<InferenceModel> inference_model_;
+  bool scores_likelihood_ = false;  // validation is by the likelihood of what is observed
   std::unique_ptr<Objective> objective_;
   std::unique_ptr<Batches> batches_, validation_, listed_validation_;
   StepGraph graph_;

@@ -1,7 +1,8 @@
 // Held-out scores of the averaged weights, and the temperature that makes perception's confidences honest.
 //
-// What picks the checkpoint is what may be known: the likelihood of what is observed where the loss is
-// `query`, else agreement with the labels that may be used, never what is hidden.
+// What picks the checkpoint is what may be known: the likelihood of what is observed where a loss is given it
+// (query, a-nesi; without a reasoner also semantic and ltn), else agreement with the labels that may be used,
+// never what is hidden.
 #include <ATen/Parallel.h>
 
 #include <chrono>
@@ -29,7 +30,7 @@ json Trainer::validate() {
   json result;
   double score = 0;
   int parts = 0;
-  const char* measure = query_ ? "likelihood" : "exact";
+  const char* measure = scores_likelihood_ ? "likelihood" : "exact";
   for (const char* part : {"given", "perceived", "list"}) {
     if (!validates(part)) continue;
     const bool listed = part == std::string("list");
@@ -46,7 +47,7 @@ json Trainer::validate() {
 }
 
 const char* Trainer::scored() const {
-  if (query_) return "likelihood";
+  if (scores_likelihood_) return "likelihood";
   if (all_known_) return "labels";
   return model_->reasoner || soft_tp_.residual_terms() == 0 ? "known labels" : "agreement";
 }
@@ -108,11 +109,11 @@ json Trainer::scores(Batches& batches, bool perceived) {
     const torch::Tensor read = model_->reasoner ? usable : usable & batch.evidence;
     const torch::Tensor same = (answer == batch.labels) & read;
     torch::Tensor exact = (same == read).all(1), judgeable = read.any(1);
-    if (!model_->reasoner && !query_ && soft_tp_.residual_terms() > 0) {
+    if (!model_->reasoner && !scores_likelihood_ && soft_tp_.residual_terms() > 0) {
       exact = exact & agrees(batch, answer);
       judgeable = usable.any(1);
     }
-    if (query_) {
+    if (scores_likelihood_) {
       const torch::Tensor p = query_->exact_log_likelihood(batch, prediction.evidence).exp();
       likelihood += p.narrow(0, 0, rows).sum();
     }
@@ -131,8 +132,8 @@ json Trainer::scores(Batches& batches, bool perceived) {
   if (timed) validated_ = seen;
   json result = {{"examples", seen}};
   const double examples = judged.item<double>(), known = cells.item<double>();
-  if (examples > 0 || !query_) result["exact"] = whole.item<double>() / std::max(1.0, examples);
-  if (query_)
+  if (examples > 0 || !scores_likelihood_) result["exact"] = whole.item<double>() / std::max(1.0, examples);
+  if (scores_likelihood_)
     result["likelihood"] = likelihood.item<double>() / static_cast<double>(std::max<std::int64_t>(1, seen));
   if (known > 0) result["cell"] = right.item<double>() / known;
   return result;

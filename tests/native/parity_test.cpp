@@ -262,6 +262,7 @@ TEST(TransformerReasoner, IsLibTorchsInEveryPlacement) {
       options.heads = 2;
       options.d_model = 12;
       options.d_ff = 20;
+      options.passes = 1 + seed % 3;
       options.placement = placement;
       options.clamp = ++seed % 2 == 0;
       options.restore = seed % 3 == 0;

@@ -35,6 +35,10 @@ ModelOptions tiny(ReasonerKind kind) {
   options.transformer.heads = 2;
   options.transformer.d_model = 16;
   options.transformer.d_ff = 32;
+  options.relational.width = 8;
+  options.relational.passes = options.relational.eval_passes = 3;
+  options.satnet.clauses = 20;
+  options.satnet.auxiliary = 5;
   return options;
 }
 
@@ -83,7 +87,8 @@ TEST_F(ModelFile, RoundTripGivesTheSameOutputs) {
   const auto program = sudoku(2);
   const auto input = random_input(program, 2, 2);
   const auto images = torch::rand({3, 28, 28});
-  for (const auto kind : {ReasonerKind::kNone, ReasonerKind::kTransformer, ReasonerKind::kSoftTp}) {
+  for (const auto kind : {ReasonerKind::kNone, ReasonerKind::kTransformer, ReasonerKind::kSoftTp,
+                          ReasonerKind::kRelational, ReasonerKind::kSatNet}) {
     Model model(tiny(kind), program);
     model.eval();
     model.perception->named_buffers()["temperature"].fill_(1.5);

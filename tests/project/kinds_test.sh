@@ -26,10 +26,11 @@ cat >"$copy/walkers" <<'END'
 1 0 tp/kernel_tables.cpp
 1 0 tp/cuda_slots.cpp
 0 3 tp/circuit_builder.cpp
+1 1 train/fuzzy_truth.cpp
 END
 # These files only ask whether something is of one particular kind; for any new kind "no" is right.
 askers='bench/prob.cpp compile/dump.cpp decode/problem.cpp eval/observed.cpp infer/card.cpp infer/pooled_position.cpp prob/compiler.cpp
-  prob/observation.cpp train/requirements.cpp'
+  prob/observation.cpp train/fuzzy_truth.cpp train/requirements.cpp'
 
 # The lists are complete: every file that looks into the variants is in one of them.
 cd "$source/src"

@@ -1,4 +1,5 @@
-// The loss `query`: the same likelihood however a program is written, its gradient, and its approximations.
+// The losses that are made of the program and what is observed (query, semantic, ltn, a-nesi): their values
+// against sums written out by hand, and their gradients.
 #include "train/query_loss.h"
 
 #include <gtest/gtest.h>
@@ -8,6 +9,8 @@
 #include "as2/compile.h"
 #include "support/finite_difference.h"
 #include "task/tensor/instances.h"
+#include "train/fuzzy_truth.h"
+#include "train/inference_model.h"
 
 namespace as2::train {
 namespace {
@@ -212,6 +215,169 @@ TEST(QueryLoss, WithoutEvidenceAPositionWeighsOne) {
   for (int x = 0; x < 10; ++x) sum += digits[0][0][x].item<double>() * (10 - x);
   const torch::Tensor found = greater.loss().log_likelihood(batch, greater.beliefs(digits));
   EXPECT_NEAR(found[0].item<double>(), std::log(sum / 10), 1e-9);
+}
+
+const std::string kTotal =
+    kDigits + "{ total(S) : S=0..18 } = 1.\n:- total(S), #sum{ D,I : digit(I,D) } != S.\n";
+
+// Labels of observed positions filled in, as the loss has them.
+torch::Tensor with_labels(const infer::Batch& batch, const torch::Tensor& beliefs) {
+  const torch::Tensor label = torch::zeros_like(beliefs).scatter(2, batch.labels.unsqueeze(-1), 1.0);
+  return torch::where(batch.observed.unsqueeze(-1), label, beliefs);
+}
+
+TEST(SemanticLoss, IsTheProbabilityOfTheProgramWithWhatIsObserved) {
+  const Case distinct(kTotal + ":- digit(1,X), digit(2,X).\n", {"total(_)"});
+  const infer::Batch batch = distinct.batch(4);
+  const torch::Tensor digits = random_digits(4);
+  const QueryLoss loss = distinct.loss();
+  const auto value = [&](const torch::Tensor& x) {
+    return loss.log_satisfaction(batch, with_labels(batch, distinct.beliefs(x)));
+  };
+  const torch::Tensor found = value(digits);
+  for (std::int64_t n = 1; n < 4; ++n) {  // row 0 shows 0 and 0, which the program forbids
+    double sum = 0;
+    for (int x = 0; x < 10; ++x) {
+      for (int y = 0; y < 10; ++y) {
+        if (x != y && x + y == n + 3 * n) sum += (digits[n][0][x] * digits[n][1][y]).item<double>();
+      }
+    }
+    EXPECT_NEAR(found[n].item<double>(), std::log(sum), 1e-9) << n;
+  }
+  test::expect_gradient([&](const torch::Tensor& x) { return value(x).narrow(0, 1, 3); }, digits,
+                        {1e-6, 1e-6});
+}
+
+FuzzyConfig logic(const char* name) {
+  FuzzyConfig config;
+  config.logic = name;
+  return config;
+}
+
+TEST(FuzzyTruth, OfASumIsThatOfItsBestDigitsOrTheirMean) {
+  const Case sum(kTotal, {"total(_)"});
+  const infer::Batch batch = sum.batch(6);
+  const torch::Tensor digits = random_digits(6);
+  for (const char* name : {"product", "goedel", "lukasiewicz"}) {
+    SCOPED_TRACE(name);
+    const FuzzyTruth fuzzy(sum.program, {}, logic(name));
+    const torch::Tensor found = fuzzy.truths(with_labels(batch, sum.beliefs(digits)), {});
+    ASSERT_EQ(found.size(1), 1);
+    for (std::int64_t n = 0; n < 6; ++n) {
+      double best_min = 0, best_bounded = 0, squares = 0, pairs = 0;
+      for (int x = 0; x < 10; ++x) {
+        const int y = static_cast<int>(n % 10 + 3 * n % 10) - x;
+        if (y < 0 || y > 9) continue;
+        const double a = digits[n][0][x].item<double>(), b = digits[n][1][y].item<double>();
+        best_min = std::max(best_min, std::min(a, b));
+        best_bounded = std::max(best_bounded, a + b - 1);
+        squares += a * b * a * b;
+        ++pairs;
+      }
+      const double expected = name[0] == 'p'   ? std::sqrt(squares / pairs)
+                              : name[0] == 'g' ? best_min
+                                               : best_bounded;
+      EXPECT_NEAR(found[n][0].item<double>(), expected, 1e-5) << n;
+    }
+    const infer::Batch few = sum.batch(2);
+    test::expect_gradient(
+        [&](const torch::Tensor& x) { return fuzzy.loss(with_labels(few, sum.beliefs(x)), {}); },
+        random_digits(2), {1e-6, 1e-5});
+  }
+}
+
+// Nogoods, exclusive groups, negation and recursion: at certain beliefs every logic is the classical one.
+TEST(FuzzyTruth, AtCertainBeliefsIsTruth) {
+  const Case path(kDigits +
+                      "edge(1,2) :- digit(1,D), D > 4.\nedge(2,3) :- digit(2,D), D > 4.\nedge(3,1).\n"
+                      "reach(1).\nreach(Y) :- reach(X), edge(X,Y).\ncut :- not reach(3).\n"
+                      ":- digit(1,7), digit(2,2).\n:- D=1..3, #count{ I : digit(I,D) } > 1.\n",
+                  {"reach(3)", "cut"});
+  torch::Tensor digits = torch::zeros({100, 2, 10}, torch::kFloat64);
+  torch::Tensor atoms = torch::zeros({100, 2}, torch::kInt8);
+  for (int n = 0; n < 100; ++n) {
+    digits[n][0][n / 10] = digits[n][1][n % 10] = 1;
+    for (std::size_t a = 0; a < 2; ++a)
+      atoms[n][static_cast<std::int64_t>(a)] =
+          (n / 10 > 4 && n % 10 > 4) == (path.supervision.atoms[a].name != "cut");
+  }
+  for (const char* name : {"product", "goedel", "lukasiewicz"}) {
+    SCOPED_TRACE(name);
+    const FuzzyTruth fuzzy(path.program, path.supervision.atoms, logic(name));
+    const torch::Tensor found = fuzzy.truths(path.beliefs(digits), atoms);
+    for (int n = 0; n < 100; ++n) {
+      const bool satisfied = !(n == 72 || (n % 11 == 0 && n > 0 && n < 34));
+      EXPECT_EQ(found[n].min().item<double>(), satisfied ? 1 : 0) << n;
+    }
+    EXPECT_EQ(
+        fuzzy.truths(path.beliefs(digits), 1 - atoms).narrow(1, found.size(1) - 2, 2).max().item<double>(),
+        0);
+    test::expect_gradient(
+        [&](const torch::Tensor& x) { return fuzzy.loss(path.beliefs(x), atoms.narrow(0, 0, 3)); },
+        random_digits(3), {1e-6, 1e-5});
+  }
+}
+
+TEST(InferenceModel, LearnsWhatTheCircuitKnows) {
+  const Case small(
+      "{ digit(I,D) : D=0..2 } = 1 :- I=1..2.\n{ total(S) : S=0..4 } = 1.\n"
+      ":- total(S), #sum{ D,I : digit(I,D) } != S.\nodd :- total(1).\nodd :- total(3).\n",
+      {"total(_)", "odd"});
+  const compile::ConstraintProgram& program = small.program;
+  const std::vector<int> pictured = {program.find_position("digit(1,_)"),
+                                     program.find_position("digit(2,_)")};
+  torch::manual_seed(5);
+  InferenceModel model(program, pictured, small.supervision.observed, small.supervision.atoms, {64, 32, 2});
+  model.to(torch::kFloat64);
+  const QueryLoss query = small.loss();
+  // Digits of 0 … 2 in the ten columns of the other cases.
+  const auto beliefs = [&](const torch::Tensor& digits) {
+    torch::Tensor whole = torch::zeros({digits.size(0), 3, program.max_symbols()}, digits.options());
+    whole = whole + 0.2;
+    for (int d = 0; d < 2; ++d)
+      whole.select(1, pictured[static_cast<std::size_t>(d)])
+          .copy_(torch::constant_pad_nd(digits.select(1, d), {0, 2}));
+    return whole;
+  };
+  torch::manual_seed(6);
+  const torch::Tensor digits = torch::softmax(torch::randn({32, 2, 3}, torch::kFloat64), -1);
+  infer::Batch batch;
+  batch.evidence = torch::zeros({32, 3}, torch::kBool);
+  batch.observed = torch::zeros({32, 3}, torch::kBool);
+  batch.labels = torch::zeros({32, 3}, torch::kInt64);
+  const int total = program.find_position("total(_)");
+  for (const int position : pictured) batch.evidence.select(1, position).fill_(true);
+  batch.observed.select(1, total).fill_(true);
+
+  // Draws obey the program.
+  const InferenceModel::Drawn drawn = model.draw(query, batch, beliefs(digits));
+  const auto at = [&](int position) { return drawn.batch.labels.select(1, position); };
+  EXPECT_TRUE(at(total).equal(at(pictured[0]) + at(pictured[1])));
+  EXPECT_TRUE(drawn.batch.atoms.select(1, 0).to(torch::kInt64).equal(at(total).remainder(2)));
+  EXPECT_TRUE(drawn.beliefs.select(1, 0).sum(-1).allclose(torch::ones({64}, torch::kFloat64)));
+
+  batch.labels.select(1, total).copy_(torch::arange(32).remainder(5));
+  batch.atoms = batch.labels.select(1, total).remainder(2).to(torch::kInt8).unsqueeze(1);
+  test::expect_gradient(
+      [&](const torch::Tensor& x) {
+        torch::Tensor whole = beliefs(digits).detach();
+        return model.log_likelihood(batch, torch::cat({x, whole.narrow(0, 2, 30)}), false).narrow(0, 0, 2);
+      },
+      beliefs(digits).narrow(0, 0, 2), {1e-6, 1e-6});
+  const torch::Tensor exact = query.exact_log_likelihood(batch, beliefs(digits));
+  const auto error = [&] {
+    torch::NoGradGuard no_grad;
+    return (model.log_likelihood(batch, beliefs(digits), false) - exact).abs().mean().item<double>();
+  };
+  const double before = error();
+  torch::optim::Adam optimizer(model.parameters(), torch::optim::AdamOptions(3e-3));
+  for (int step = 0; step < 300; ++step) {
+    optimizer.zero_grad();
+    const InferenceModel::Drawn learnt = model.draw(query, batch, beliefs(digits));
+    (-model.log_likelihood(learnt.batch, learnt.beliefs, true).mean()).backward();
+    optimizer.step();
+  }
+  EXPECT_LT(error(), 0.5 * before);
 }
 
 }  // namespace

@@ -162,17 +162,18 @@ TEST_F(WeakLabels, AScoreIsMadeOfWhatMayBeKnown) {
 
 // Several steps of every term: the same losses and the same weights, whatever stands in hidden labels.
 TEST_F(WeakLabels, PoisonInHiddenLabelsChangesNoLossAndNoWeight) {
-  const auto run =
-      prepare(kTotal + "big :- d(1,3..4), d(2,3..4).\n",
-              {"labels.observed=[\"total(_)\",\"big\"]", "labels.positions=[\"d(1,_)\"]",
-               "losses.perception.weight=1", "losses.evidence.weight=1", "losses.constraint.weight=1",
-               "losses.satisfaction.weight=1", "losses.query.weight=1"});
+  const auto run = prepare(kTotal + "big :- d(1,3..4), d(2,3..4).\n",
+                           {"labels.observed=[\"total(_)\",\"big\"]", "labels.positions=[\"d(1,_)\"]",
+                            "losses.perception.weight=1", "losses.evidence.weight=1",
+                            "losses.constraint.weight=1", "losses.satisfaction.weight=1",
+                            "losses.query.weight=1", "losses.semantic.weight=1", "losses.ltn.weight=1"});
   const Task& task = *run->task;
   const torch::Tensor mask = tp::SoftTp(task.program()).mask(torch::empty({0}));
   const tp::SoftTp soft_tp(task.program());
   const QueryLoss query(task.program(), task.supervision().atoms, {}, torch::kCPU);
-  const Objective objective(run->config.losses, &soft_tp, &query, task.pictures(), mask);
-  ASSERT_EQ(objective.names().size(), 5U);
+  const FuzzyTruth fuzzy(task.program(), task.supervision().atoms, {});
+  const Objective objective(run->config.losses, {&soft_tp, &query, &fuzzy, nullptr}, task.pictures(), mask);
+  ASSERT_EQ(objective.names().size(), 7U);
   BatchOptions options;
   options.batch = options.picture_rows = 32;
   const auto trained = [&](const Instances& instances) {
@@ -317,8 +318,18 @@ INSTANTIATE_TEST_SUITE_P(
                       ShippedTask{"grid_path", "best", 0.95, {}}, ShippedTask{"formula", "best", 0.8, {}},
                       ShippedTask{"multi_digit_addition", "n1", 0.5, {}},
                       // The blanks are known, the clues are not.
-                      ShippedTask{"sudoku", "blanks", 0.8, {"train.stop_at=2"}}),
-    [](const auto& test) { return std::string(test.param.task) + "_" + test.param.preset; });
+                      ShippedTask{"sudoku", "blanks", 0.8, {"train.stop_at=2"}},
+                      // Others' ways to learn from the sum alone; none of them needs a label.
+                      ShippedTask{"addition", "neurasp", 0.5, {}},
+                      ShippedTask{"addition", "scallop", 0.5, {}}, ShippedTask{"addition", "slash", 0.5, {}},
+                      ShippedTask{"addition", "semantic-loss", 0.5, {}},
+                      ShippedTask{"addition", "ltn", 0.5, {}}, ShippedTask{"addition", "ltn-goedel", 0.2, {}},
+                      ShippedTask{"greater", "ltn", 0.6, {}}),
+    [](const auto& test) {
+      std::string name = std::string(test.param.task) + "_" + test.param.preset;
+      std::replace(name.begin(), name.end(), '-', '_');
+      return name;
+    });
 
 }  // namespace
 }  // namespace as2::train

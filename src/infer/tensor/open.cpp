@@ -87,7 +87,7 @@ class TensorGuide : public Guide {
         soft_tp_(*networks_->program),
         cuda_(networks_->device.is_cuda()),
         at_once_(cuda_ ? 256 : 32),
-        graph_(networks_->device, /*capture=*/true) {
+        graph_(networks_->device, /*capture=*/networks_->model->options().kind != nn::ReasonerKind::kSatNet) {
     networks_->model->reasoner->set_fixed_passes(cuda_);
   }
 
