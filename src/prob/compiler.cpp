@@ -238,9 +238,10 @@ std::vector<Order> orders_of(const decode::Problem& problem) {
   throw CircuitTooLarge(
       location, text,
       {"`--approx top-k` sums the best answers and bounds what is missing; `--approx sample` "
-       "draws answers",
+       "draws answers (`as2 prob`, `as2 predict`; approximate() in Python)",
        "clues as facts, or a smaller program, leave less to compile; `--time-budget` and "
-       "`--memory-budget` allow more"});
+       "`--memory-budget` allow more (time_budget= and memory_budget= in Python)",
+       "in training losses.query needs the circuit, approximate or not; losses.constraint does without"});
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ Instances read_boards(const Task& task, const std::string& path, const ListOptio
 
 // Pictures drawn at random, each once before any comes again.
 Instances generated_tuples(const Task& task, Part part, std::int64_t count);
-// One picture each, in order.
+// One picture each; of fewer than there are, a choice that is the same in every run.
 Instances single_pictures(const Task& task, Part part, std::int64_t count);
 // Lines of picture indices, `i j … sum`, one index per position with a picture; the sum is checked.
 Instances read_tuples(const Task& task, const std::string& path, const ListOptions& options);

@@ -1,8 +1,10 @@
 // Examples that a file lists; infer/example_lines.h says what a line may hold.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "infer/example_lines.h"
+#include "task/contradictions.h"
 #include "task/examples.h"
 #include "text.h"
 
@@ -14,18 +16,22 @@ using infer::ExampleLine;
 // The picture files of all examples, each read once.
 class PictureFiles {
  public:
-  // What Instances::pictures says for this file.
-  std::int32_t add(const std::string& file, const SourceLocation& place) {
+  // What Instances::pictures says for this file, the picture of a line.
+  std::int32_t add(const std::string& file, const ExampleLine& line) {
     const auto [at, fresh] = numbers_.emplace(file, static_cast<std::int32_t>(numbers_.size()));
     if (fresh) {
       try {
         const std::vector<std::uint8_t> picture = infer::read_picture(file);
         pixels_.columns = static_cast<std::int64_t>(picture.size());
         pixels_.add_row(picture.data());
+        if (!infer::has_ink(picture)) blank_.insert(file);
       } catch (const InputError& error) {
-        throw InputError(place, "a picture cannot be used", {error.what()});
+        throw InputError(line.place, "a picture cannot be used", {error.what()});
       }
     }
+    if (!line.lists_evidence && blank_.count(file) > 0)
+      throw InputError(line.place, "a picture without ink is no evidence: " + file,
+                       {"leave it out, or list in \"evidence\" what is to be read all the same"});
     return kFirstFile - at->second;
   }
   // [files, 28 · 28]; undefined: none.
@@ -33,6 +39,7 @@ class PictureFiles {
 
  private:
   std::map<std::string, std::int32_t> numbers_;
+  std::set<std::string> blank_;
   Table<std::uint8_t> pixels_;
 };
 
@@ -58,19 +65,24 @@ class LineObservations {
       if (observation.size() != 1)
         throw InputError(line.place, "\"observed\" has " + in_quotes(literal) + ", expected one literal",
                          {"list them one by one"});
-      if (!set_atom(literal, n, instances) && !set_position(observation[0], line, literal, n, instances))
+      if (!set_atom(line, literal, n, instances) &&
+          !set_position(observation[0], line, literal, n, instances))
         refuse(line, literal, observation[0]);
     }
   }
 
  private:
-  bool set_atom(std::string literal, std::int64_t n, Instances& instances) const {
+  bool set_atom(const ExampleLine& line, std::string literal, std::int64_t n, Instances& instances) const {
     const bool negated = literal.rfind("not ", 0) == 0;
     if (negated) literal.erase(0, 4);
     literal.erase(std::remove(literal.begin(), literal.end(), ' '), literal.end());
     const auto column = columns_.find(literal);
     if (column == columns_.end()) return false;
-    instances.atoms[n][column->second] = negated ? 0 : 1;
+    std::int8_t& truth = instances.atoms[n][column->second];
+    const std::int8_t now = negated ? 0 : 1;
+    if (truth >= 0 && truth != now)
+      throw InputError(line.place, in_quotes(literal) + " is observed to hold and not to hold");
+    truth = now;
     return true;
   }
 
@@ -117,7 +129,7 @@ Instances read_instances(const Task& task, const std::string& path, const ListOp
     const ExampleLine& line = lines[static_cast<std::size_t>(n)];
     for (const auto& [position, symbol] : line.labels)
       instances.labels[n][position] = static_cast<std::int16_t>(symbol);
-    for (const auto& [position, file] : line.images) pictures[n][position] = files.add(file, line.place);
+    for (const auto& [position, file] : line.images) pictures[n][position] = files.add(file, line);
     for (const int position : line.evidence) {
       instances.evidence[n][position] = 1;
       if (task.config().images.source != kNamedPictures || line.images.count(position) > 0 ||
@@ -133,7 +145,11 @@ Instances read_instances(const Task& task, const std::string& path, const ListOp
   if (instances.files.defined()) instances.pictures = pictures;
   const bool says =
       std::any_of(lines.begin(), lines.end(), [](const ExampleLine& line) { return !line.observed.empty(); });
-  if (!says) return instances;
+  if (!says) {
+    refuse_contradictions(task, lines,
+                          supervised(task.shared_program(), task.supervision(), instances, /*use_all=*/true));
+    return instances;
+  }
   // Lines that do not say what is observed of them are as the settings say.
   instances = supervised(task.shared_program(), task.supervision(), instances, /*use_all=*/true);
   const LineObservations observations(task);
@@ -141,6 +157,7 @@ Instances read_instances(const Task& task, const std::string& path, const ListOp
     const ExampleLine& line = lines[static_cast<std::size_t>(n)];
     if (!line.observed.empty()) observations.set(line, n, instances);
   }
+  refuse_contradictions(task, lines, instances);
   return instances;
 }
 

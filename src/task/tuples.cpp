@@ -62,11 +62,16 @@ Instances of_tuples(const Task& task, const std::vector<std::vector<std::int64_t
 
 }  // namespace
 
+// Folders come class by class: fewer pictures than there are must not be the first classes alone.
 Instances single_pictures(const Task& task, Part part, std::int64_t count) {
   const auto [first, last] = task.picture_range(part);
   std::vector<std::vector<std::int64_t>> pictures;
-  for (std::int64_t picture = first; picture < std::min(last, first + count); ++picture)
-    pictures.push_back({picture});
+  for (std::int64_t picture = first; picture < last; ++picture) pictures.push_back({picture});
+  if (count < last - first) {
+    Random random(part_seed(part));
+    random.shuffle(pictures.begin(), static_cast<std::uint32_t>(pictures.size()));
+    pictures.resize(static_cast<std::size_t>(count));
+  }
   return of_tuples(task, pictures, part);
 }
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
-#include <set>
 
 #include "prob/observation.h"
 #include "prob/relabellings.h"
@@ -66,7 +64,7 @@ class Finder {
       take_examples();
     }
     found_.examples = static_cast<std::int64_t>(question_.examples.size());
-    const prob::Relabellings relabellings = search(seconds);
+    const prob::Relabellings relabellings = prob::find_relabellings(question_, seconds);
     found_.count = relabellings.count;
     found_.complete = relabellings.complete;
     for (const std::vector<int>& sigma : relabellings.some) found_.some.push_back(named(sigma));
@@ -89,28 +87,6 @@ class Finder {
       }
     }
     return shown == named;
-  }
-
-  // Nothing observed leaves every permutation of what is shown; the search would count them one by one.
-  prob::Relabellings search(double seconds) const {
-    std::set<int> shown;
-    bool nothing = true;
-    for (const prob::ObservedExample& example : question_.examples) {
-      nothing = nothing && example.observed.empty();
-      for (const auto& [position, one] : example.shown) shown.insert(one);
-    }
-    if (!nothing || shown.size() > 12) return prob::find_relabellings(question_, seconds);
-    prob::Relabellings all;
-    all.count = 1;
-    for (std::size_t n = 2; n <= shown.size(); ++n) all.count *= static_cast<std::int64_t>(n);
-    if (shown.size() > 1) {
-      std::vector<int> swapped(static_cast<std::size_t>(map_.classes));
-      std::iota(swapped.begin(), swapped.end(), 0);
-      std::swap(swapped[static_cast<std::size_t>(*shown.begin())],
-                swapped[static_cast<std::size_t>(*std::next(shown.begin()))]);
-      all.some.push_back(swapped);
-    }
-    return all;
   }
 
   void take_combinations() {

@@ -170,7 +170,7 @@ TEST_F(OwnPictures, WhatCannotBeToldApartIsSaidBeforehand) {
   EXPECT_EQ(found["exact"], true);
   EXPECT_EQ(found["examples"], 9);
   EXPECT_EQ(Json::parse(run("check own.toml --shortcuts --json").out)["shortcuts"], 1);
-  const Finished trained = run("train own.toml --out run --device cpu --epochs 1 --json" + parity);
+  const Finished trained = run("train own.toml --out run --device cpu --epochs 1 --json --quiet" + parity);
   EXPECT_THAT(trained.err, HasSubstr("warning: what is observed does not determine the classes: 2 ways"));
   EXPECT_EQ(Json::parse(trained.out)["runs"][0]["shortcuts"], 2);
 
@@ -179,6 +179,19 @@ TEST_F(OwnPictures, WhatCannotBeToldApartIsSaidBeforehand) {
   EXPECT_EQ(misspelt.exit_code, 1);
   EXPECT_THAT(misspelt.err, HasSubstr("did you mean 'labels.observed'"));
   EXPECT_EQ(run("check own.toml --preset tiny").exit_code, 2);
+}
+
+// Of MNIST's ten classes a 4 × 4 Sudoku shows four, which its blanks determine; digits of which only the
+// parity of the sum is known can be told apart in two kinds only.
+TEST_F(OwnPictures, ShortcutsOfTasksThatShip) {
+  const auto found = [&](const std::string& task) {
+    const Finished checked = run("check " + task + " --shortcuts --seconds 2 --json");
+    EXPECT_EQ(checked.exit_code, 0) << checked.err;
+    return Json::parse(checked.out)["shortcuts"].get<std::int64_t>();
+  };
+  EXPECT_EQ(found("sudoku --preset blanks"), 1);
+  EXPECT_EQ(found("greater"), 1);
+  EXPECT_GE(found("parity"), 10);
 }
 
 TEST_F(OwnPictures, ALineThatCannotBeUsedIsNamed) {
@@ -201,6 +214,14 @@ TEST_F(OwnPictures, ALineThatCannotBeUsedIsNamed) {
   refused({{"images", both}, {"observed", {"odd"}}}, "labels.observed does not name it");
   refused({{"images", both}, {"observed", {"sum(2), sum(3)"}}}, "one literal");
   refused({{"picture", both}}, "an example has no 'picture'");
+  refused({{"images", both}, {"observed", {"sum(_)"}}}, "'sum(_)' is not one atom");
+  // What cannot hold is not left for the training to stumble over.
+  refused({{"images", both}, {"observed", {"sum(2)", "not sum(2)"}}}, "to hold and not to hold");
+  refused({{"images", both}, {"observed", {"sum(2)", "sum(3)", "not sum(6)"}}},
+          "sum(2), sum(3), which hold together in no answer set");
+  formats::write_png(path("pictures/blank.png"), formats::Image(56, 56, 255));
+  refused({{"images", {{a, file}, {b, "../pictures/blank.png"}}}, {"observed", {"sum(2)"}}},
+          "a picture without ink is no evidence");
 }
 
 }  // namespace

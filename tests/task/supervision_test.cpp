@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "datasets/mnist.h"
 #include "random.h"
 #include "support/bars.h"
@@ -190,6 +192,28 @@ TEST(TaskFile, ConstantsOnTheCommandLineCount) {
 
 INSTANTIATE_TEST_SUITE_P(Sources, EverySource, ::testing::ValuesIn(source_names()),
                          [](const auto& source) { return source.param; });
+
+// A folder comes class by class; the first so many of it would be pictures of the first classes alone.
+TEST(SinglePictures, FewerThanThereAreShowEveryClass) {
+  test::TemporaryFolder folder;
+  as2::testing::write_bars(folder / "bars");
+  TaskConfig config;
+  config.images.source = folder / "bars";
+  config.images.positions = {"*"};
+  config.data.source = "images";
+  config.labelled = {"*"};
+  config.program.file = folder.put("one.lp", "{ d(1..4) } = 1.\n");
+  const Task task(config, {});
+  const auto [first, last] = task.picture_range(Part::kTrain);
+  const std::int64_t half = (last - first) / 2;
+  const Instances some = task.instances(Part::kTrain, half);
+  EXPECT_EQ(some.size(), half);
+  const auto different = [](const auto& cells) { return std::set<int>(cells.begin(), cells.end()).size(); };
+  EXPECT_EQ(different(some.labels.cells), 4U);
+  EXPECT_EQ(different(some.pictures.cells), static_cast<std::size_t>(half)) << "no picture twice";
+  EXPECT_EQ(some.pictures.cells, task.instances(Part::kTrain, half).pictures.cells)
+      << "the same in every run";
+}
 
 // An idx file in a symbol's folder is as many pictures as it holds, split by tens like single ones.
 TEST(PictureFolder, ReadsIdxFiles) {

@@ -126,6 +126,37 @@ TEST_F(WeakLabels, WhatHasNoEffectIsRefusedByName) {
               HasSubstr("losses.query has a weight, but there is no perception"));
 }
 
+// A line's observations and given values that contradict the program, in words, before any step.
+TEST_F(WeakLabels, ALineThatCannotHoldIsRefusedByItsNumber) {
+  const std::string both = "{\"labels\": {\"d(1,_)\": \"1\", \"d(2,_)\": \"2\"";
+  const auto refused = [&](const std::string& program, const std::string& observed,
+                           const std::string& third) {
+    std::string lines;
+    for (int n = 0; n < 80; ++n) {
+      lines += n == 2 ? third : both + "}, \"observed\": [\"total(3)\"]}";
+      lines += "\n";
+    }
+    folder_.put("lines.jsonl", lines);
+    return refusal(program, {"losses.query.weight=1", observed, "data.source=instances",
+                             "data.path=\"" + (folder_ / "lines.jsonl") + "\"", "data.validation=8"});
+  };
+  const std::string pair = kPair + "total(S) :- d(1,X), d(2,Y), S = X+Y.\n:- d(1,X), d(2,X).\n";
+  const std::string total = "labels.observed=[\"total(_)\"]";
+  EXPECT_EQ(refused(pair, total, both + "}, \"observed\": [\"total(3)\", \"not total(4)\"]}"), "accepted");
+  EXPECT_THAT(refused(pair, total, both + "}, \"observed\": [\"total(5)\", \"not total(6)\", \"total(4)\"]}"),
+              AllOf(HasSubstr("lines.jsonl:3: error: "), HasSubstr("says total(4), total(5), which hold")));
+  EXPECT_THAT(refused(pair, total, both + "}, \"observed\": [\"total(2)\"]}"),
+              AllOf(HasSubstr("lines.jsonl:3: error: "), HasSubstr("total(2), which holds in no answer set")))
+      << "both digits would be 1, which the program forbids";
+  // A value that is given counts as well.
+  const std::string given =
+      "{ bonus(0..1) } = 1.\n" + kPair + "total(S) :- d(1,X), d(2,Y), bonus(B), S = X+Y+B.\n";
+  EXPECT_THAT(refused(given, total,
+                      both + ", \"bonus(_)\": \"0\"}, \"evidence\": [\"d(1,_)\", \"d(2,_)\", \"bonus(_)\"], "
+                             "\"observed\": [\"total(9)\"]}"),
+              HasSubstr("lines.jsonl:3: error: the line says bonus(_)=0, total(9), which hold together"));
+}
+
 TEST_F(WeakLabels, ADerivedAtomTeachesThePictures) {
   for (const char* approx : {"exact", "top-k", "same"}) {
     SCOPED_TRACE(approx);

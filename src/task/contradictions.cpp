@@ -1,0 +1,105 @@
+#include "task/contradictions.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_set>
+
+#include "as2/error.h"
+#include "prob/observation.h"
+
+namespace as2::task {
+namespace {
+
+using prob::Observable;
+
+// What a line says, and how a user would write it.
+struct Said {
+  std::string text;
+  Observable about;
+};
+
+class Line {
+ public:
+  Line(const Task& task, const prob::Circuit& circuit, const Instances& examples, std::int64_t n)
+      : circuit_(circuit) {
+    const compile::ConstraintProgram& program = task.program();
+    const std::vector<int>& pictured = task.pictures().positions;
+    for (std::size_t i = 0; i < program.positions.size(); ++i) {
+      const int position = static_cast<int>(i), shown = examples.shows[n][i];
+      const bool given = examples.evidence[n][i] != 0 && shown >= 0 &&
+                         !std::binary_search(pictured.begin(), pictured.end(), position);
+      if (!given && examples.observed[n][i] == 0) continue;
+      const int symbol = given ? shown : examples.labels[n][i];
+      const compile::Position& named = program.positions[i];
+      Observable about;
+      about.kind = named.symbols.size() > 1 ? Observable::Kind::kSet : Observable::Kind::kAlways;
+      about.set = {position, {symbol}};
+      said_.push_back({named.name + "=" + named.symbols[static_cast<std::size_t>(symbol)], about});
+    }
+    const auto& atoms = task.supervision().atoms;
+    for (std::size_t a = 0; examples.atoms.defined() && a < atoms.size(); ++a) {
+      const int truth = examples.atoms[n][a];
+      if (truth < 0) continue;
+      said_.push_back({(truth == 1 ? "" : "not ") + atoms[a].name,
+                       truth == 1 ? atoms[a].about : prob::negation(program, atoms[a].about)});
+    }
+  }
+
+  std::string text() const {
+    std::string all;
+    for (const Said& one : said_) all += (all.empty() ? "" : ", ") + one.text;
+    return all;
+  }
+
+  bool possible() const {
+    prob::Weights weights(static_cast<std::size_t>(circuit_.inputs()), 1.0);
+    prob::Observation all;
+    for (const Said& one : said_) all.push_back(one.about);
+    return prob::observe(circuit_, all, weights) && !std::isinf(prob::log_value(circuit_, weights));
+  }
+
+  // Leaves out whatever is not needed for the contradiction.
+  [[noreturn]] void refuse(const SourceLocation& place) {
+    for (std::size_t k = said_.size(); k-- > 0;) {
+      const Said left_out = said_[k];
+      said_.erase(said_.begin() + static_cast<std::ptrdiff_t>(k));
+      if (possible()) said_.insert(said_.begin() + static_cast<std::ptrdiff_t>(k), left_out);
+    }
+    if (said_.empty()) throw InputError(place, "the program has no answer set, whatever the pictures show");
+    if (said_.size() == 1)
+      throw InputError(place, "the line says " + text() + ", which holds in no answer set of the program",
+                       {"mend the line, or the program"});
+    throw InputError(place,
+                     "the line says " + text() + ", which hold together in no answer set of the program",
+                     {"without any one of them there is an answer set; mend the line, or the program"});
+  }
+
+ private:
+  const prob::Circuit& circuit_;
+  std::vector<Said> said_;
+};
+
+}  // namespace
+
+void refuse_contradictions(const Task& task, const std::vector<infer::ExampleLine>& lines,
+                           const Instances& examples) {
+  constexpr double kSeconds = 10;
+  const std::vector<std::uint8_t>& observed = examples.observed.cells;
+  if (task.supervision().atoms.empty() && std::find(observed.begin(), observed.end(), 1) == observed.end())
+    return;
+  std::vector<int> nodes;
+  for (const ObservedAtom& atom : task.supervision().atoms) prob::collect_nodes(atom.about, nodes);
+  prob::Circuit circuit;
+  try {
+    circuit = prob::compile_circuit(task.program(), nodes, {kSeconds});
+  } catch (const prob::CircuitTooLarge&) {
+    return;
+  }
+  std::unordered_set<std::string> fine;  // many lines say the same
+  for (std::size_t n = 0; n < lines.size(); ++n) {
+    Line line(task, circuit, examples, static_cast<std::int64_t>(n));
+    if (fine.insert(line.text()).second && !line.possible()) line.refuse(lines[n].place);
+  }
+}
+
+}  // namespace as2::task
