@@ -329,15 +329,7 @@ class Program:
         lost = torch.isinf(logs[:, 0].detach())
         if bool(lost.any()):
             row = int(lost.nonzero()[0])
-            why = json.loads(call(questions.contradiction, weights[row:row + 1].detach()))
-            if why["positions"]:
-                names = ", ".join(self.positions[i].name for i in why["positions"])
-                raise input_error(f"P(program) = 0 in row {row}: no answer set agrees with the zeros in the beliefs "
-                                  f"of {names}", "with any one of them relaxed there are answer sets; decode() says "
-                                  "which constraints are in conflict")
-            families = ", ".join(dict.fromkeys(self.families[f].name for f in why["families"]))
-            raise input_error("P(program) = 0: the program has no answer set at all",
-                              f"these constraints cannot hold together: {families}")
+            call(questions.refuse, weights[row:row + 1].detach(), row)
         return logs
 
     def log_probability(self, p: Any = None, **budget: float) -> torch.Tensor:

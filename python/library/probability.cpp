@@ -5,9 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <set>
 
 #include "library/distribution.h"
-#include "library/json.h"
 #include "library/operators.h"
 #include "library/program.h"
 
@@ -52,6 +53,8 @@ class QuestionList {
       width_ = std::max(width_, static_cast<std::int64_t>(program().positions[i].symbols.size()));
     make_tables();
     find_symbols();
+    const Tensor nothing = torch::ones({1, circuit().inputs()}, torch::kFloat64);
+    if (floor_ > 0 && std::isinf(circuit_->log_value(nothing).item<double>())) refuse(nothing, 0);
   }
 
   const ConstraintProgram& program() const { return parts_->program(); }
@@ -63,14 +66,50 @@ class QuestionList {
 
   void check(const Tensor& beliefs) const {
     check_shape(beliefs, static_cast<std::int64_t>(inputs_.size()), width_);
-    if (has_values(beliefs)) check_values(beliefs, program(), false, inputs_);
+    if (!has_values(beliefs)) return;
+    check_values(beliefs, program(), false, inputs_);
+    if (floor_ == 0 || !beliefs.device().is_cpu() || beliefs.numel() == 0) return;
+    // Only zeros can contradict the program, which has answer sets.
+    if (beliefs.detach().amin().item<double>() > 0) return;
+    const Tensor lost = contradicted(beliefs).nonzero();
+    if (lost.size(0) == 0) return;
+    const std::int64_t row = lost[0][0].item<std::int64_t>();
+    refuse(weights(beliefs.detach().narrow(0, row, 1), 0), row);
+  }
+
+  // Says why row `row`, whose weights these are, has no answer set: the positions whose zeros are at fault,
+  // or the families that are in conflict whatever the beliefs.
+  [[noreturn]] void refuse(const Tensor& given, std::int64_t row) const {
+    const Tensor plain = given.detach().to(torch::kCPU, torch::kFloat64).contiguous();
+    const double* const begin = plain.data_ptr<double>();
+    std::string positions, families;
+    for (const int i : prob::contradicting_positions(circuit(), program(), {begin, begin + plain.size(1)}))
+      positions += (positions.empty() ? "" : ", ") + program().positions[static_cast<std::size_t>(i)].name;
+    if (!positions.empty()) {
+      throw InputError("P(program) = 0 in row " + std::to_string(row) +
+                           ": no answer set agrees with the zeros in the beliefs of " + positions,
+                       {"with any one of them relaxed there are answer sets; decode() says which constraints "
+                        "are in conflict"});
+    }
+    std::set<int> seen;
+    const decode::Beliefs any(program().positions.size() * static_cast<std::size_t>(program().max_symbols()),
+                              1.0);
+    for (const int g : decode::Decoder(program()).decode({any, {}, {}, {}}).conflict.groups) {
+      const int family = program().groups[static_cast<std::size_t>(g)].family;
+      if (!seen.insert(family).second) continue;
+      families += (families.empty() ? "" : ", ") + program().families[static_cast<std::size_t>(family)].name;
+    }
+    throw InputError("P(program) = 0: the program has no answer set at all",
+                     {"these constraints cannot hold together: " + families});
   }
 
   // [batch, inputs of the circuit]
-  Tensor weights(const Tensor& beliefs) const {
+  Tensor weights(const Tensor& beliefs) const { return weights(beliefs, floor_); }
+
+  Tensor weights(const Tensor& beliefs, double floor) const {
     const Tensor given = beliefs.to(result_options(beliefs).dtype());
     const std::int64_t batch = given.size(0);
-    const Tensor values = (floor_ > 0 ? given + floor_ : given)
+    const Tensor values = (floor > 0 ? given + floor : given)
                               .reshape({batch, static_cast<std::int64_t>(inputs_.size()) * width_});
     return torch::ones({batch, circuit().inputs()}, given.options())
         .index_copy(1, columns_.to(given.device()), values);
@@ -80,16 +119,17 @@ class QuestionList {
   Tensor log_weights(const Tensor& beliefs) const {
     const Tensor all = weights(beliefs);
     const Tensor observed = all.unsqueeze(1) * observed_.to(all.options());
-    return circuit_->log_value(observed.reshape({all.size(0) * rows(), circuit().inputs()}))
-        .reshape({all.size(0), rows()});
+    return without_contradicted(
+        beliefs, circuit_->log_value(observed.reshape({all.size(0) * rows(), circuit().inputs()}))
+                     .reshape({all.size(0), rows()}));
   }
 
   // [batch, questions]: the probability of each.
   Tensor distribution(const Tensor& beliefs) const {
     if (symbols_.defined()) {
       const Tensor all = weights(beliefs);
-      return symbol_probabilities(circuit_, all, symbols_.to(all.device()))
-          .index_select(1, asked_.to(all.device()));
+      return without_contradicted(beliefs, symbol_probabilities(circuit_, all, symbols_.to(all.device()))
+                                               .index_select(1, asked_.to(all.device())));
     }
     const Tensor logs = log_weights(beliefs);
     return (logs.narrow(1, 1, rows() - 1) - logs.narrow(1, 0, 1)).exp();
@@ -106,6 +146,19 @@ class QuestionList {
   }
 
  private:
+  // [batch] bool: no answer set agrees with the zeros in these beliefs.
+  Tensor contradicted(const Tensor& beliefs) const {
+    const torch::NoGradGuard no_gradient;
+    return circuit_->log_value(weights(beliefs.detach(), 0)).isinf();
+  }
+
+  // Where the floor would hide a contradiction and check() cannot wait for the device to see it, the row is
+  // not a number.
+  Tensor without_contradicted(const Tensor& beliefs, const Tensor& result) const {
+    if (floor_ == 0 || beliefs.device().is_cpu()) return result;
+    return result.masked_fill(contradicted(beliefs).unsqueeze(1), std::numeric_limits<double>::quiet_NaN());
+  }
+
   void note_unknown(const std::string& atom) {
     if (parts_->hidden().count(atom) > 0) {
       throw InputError("'" + atom + "' is hidden by #show, so its probability cannot be computed",
@@ -285,24 +338,9 @@ Tensor approximate(const ProgramPtr& self, const Tensor& beliefs, const Tensor& 
   });
 }
 
-// Why row `row` has no answer set: the names of the positions whose zeros are at fault; none: the program has
-// no answer set at all, and these families are in conflict.
-std::string contradiction(const QuestionsPtr& self, const Tensor& beliefs) {
-  return reported([&] {
-    const QuestionList& list = *self->list;
-    const ConstraintProgram& program = list.program();
-    Json json{{"positions", Json::array()}, {"families", Json::array()}};
-    for (const int i :
-         prob::contradicting_positions(list.circuit(), program, list.plain_weights(beliefs).front()))
-      json["positions"].push_back(i);
-    if (json["positions"].empty()) {
-      const decode::Beliefs any(program.positions.size() * static_cast<std::size_t>(program.max_symbols()),
-                                1.0);
-      for (const int g : decode::Decoder(program).decode({any, {}, {}, {}}).conflict.groups)
-        json["families"].push_back(program.groups[static_cast<std::size_t>(g)].family);
-    }
-    return json.dump();
-  });
+// Throws: why this instance, row `row` of what the user gave, has no answer set.
+void refuse(const QuestionsPtr& self, const Tensor& beliefs, std::int64_t row) {
+  reported([&] { self->list->refuse(self->list->weights(beliefs), row); });
 }
 
 }  // namespace
@@ -316,7 +354,7 @@ void register_probability(torch::Library& m) {
       .def("count", [](const QuestionsPtr& self) { return prob::count_answers(self->list->circuit()); })
       .def("marginals", marginals)
       .def("sample", sample)
-      .def("contradiction", contradiction);
+      .def("refuse", refuse);
   m.def("ask", ask);
   m.def("approximate", approximate);
   define<LogWeights>(m);

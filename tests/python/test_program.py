@@ -176,6 +176,18 @@ class Program(unittest.TestCase):
         self.refused("zeros in the beliefs of colour\\(1,_\\), colour\\(2,_\\)", program.probability,
                      {"colour(1,_)": {"1": 1.0}, "colour(2,_)": {"1": 1.0}}, "same")
         self.refused("no answer set at all", as2.compile(text="{a}. :- a. :- not a.").log_probability)
+        self.refused("'colour\\(1,_\\)' is not one atom", program.probability, good, "colour(1,_)")
+        module = as2.Module(program, "colour(*", "same")
+        clash = torch.eye(3)[[0, 0, 1]].expand(2, 3, 3).clone()
+        clash[0] = torch.eye(3)[[0, 1, 2]]
+        nothing = good.clone()
+        nothing[1, 2] = 0
+        for function in (module, module.log_probability):
+            self.refused("row 1: no answer set agrees with the zeros in the beliefs of colour\\(1,_\\), colour\\(2,_\\)",
+                         function, clash)
+            self.refused("in row 1: .*zeros in the beliefs of colour\\(3,_\\)", function, nothing)
+            self.assertTrue(bool(function(clash[:1]).isfinite().any()), "zeros that leave an answer set are no fault")
+        self.refused("no answer set at all", as2.Module, as2.compile(text="{a}. :- a. :- not a. b :- a."), "a", "b")
         self.refused("hidden by #show", as2.compile(text="{a}. b :- a. #show a/0.").probability, None, "b")
         with self.assertWarnsRegex(UserWarning, "sum to 2; normalised"):
             program.decode({"colour(1,_)": {"1": 1.0, "2": 1.0}})
