@@ -5,6 +5,8 @@
 
 #include "as2/error.h"
 #include "as2/probability.h"
+#include "cli/program_options.h"
+#include "cli/validators.h"
 #include "cli/verbs.h"
 #include "train/shortcuts.h"
 
@@ -15,6 +17,7 @@ struct Arguments {
   std::string task, preset;
   std::vector<std::string> settings;
   double seconds = 60;
+  GroundingLimits grounding;
   bool shortcuts = false, json = false;
 };
 
@@ -23,6 +26,7 @@ int check_shortcuts(const Arguments& a) {
   const train::Config config = train::read_config(settings);
   task::TaskOptions options;
   options.with_pictures = false;
+  options.grounding = a.grounding.options();
   const task::Task task(config, options);
   train::read_model(settings, static_cast<std::int64_t>(task.classes().size()));
   settings.refuse_unused();  // a misspelt label would change the count without a word
@@ -61,7 +65,8 @@ Action declare_check_shortcuts(CLI::App& command) {
   command.add_flag("--shortcuts", a->shortcuts)->required();
   command.add_option("--preset", a->preset);
   command.add_option("--set", a->settings)->allow_extra_args(false);
-  command.add_option("--seconds", a->seconds)->check(CLI::PositiveNumber);
+  command.add_option("--seconds", a->seconds)->check(number_between(0.001, 1e9));
+  declare_grounding(command, a->grounding);
   command.add_flag("--json", a->json);
   return [a] { return check_shortcuts(*a); };
 }

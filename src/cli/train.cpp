@@ -14,6 +14,7 @@
 #include "cli/device.h"
 #include "cli/interrupt.h"
 #include "cli/local_workers.h"
+#include "cli/program_options.h"
 #include "cli/validators.h"
 #include "cli/verbs.h"
 #include "files.h"
@@ -33,6 +34,7 @@ struct TrainArguments {
   std::optional<double> time_budget, rate;
   std::optional<std::int64_t> seed, epochs, batch;
   int workers = 1;
+  GroundingLimits grounding;
   bool quiet = false, as_json = false, no_graph = false, tensorboard = false;
 };
 
@@ -266,6 +268,7 @@ Prepared prepare(const TrainArguments& a, const std::string& resumed, const Repo
   }
   train::TaskOptions task_options;
   task_options.data_dir = a.data_dir;
+  task_options.grounding = a.grounding.options();
   task_options.stop = &stop_on_interrupt();
   task_options.report = [&](const std::string& text) { report.say(text); };
   prepared.task = std::make_unique<train::Task>(config, task_options);
@@ -448,6 +451,7 @@ Action declare_train(CLI::App& command) {
                   "processes on this machine that share every batch, the threads and the GPUs")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
+  declare_grounding(command, a->grounding);
   command.add_flag("--no-graph", a->no_graph, "CUDA: do not capture the step");
   command.add_flag("--tensorboard", a->tensorboard,
                    "also writes event files into the run's folder, for TensorBoard");

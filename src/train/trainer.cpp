@@ -7,6 +7,7 @@
 #include "as2/error.h"
 #include "files.h"
 #include "random.h"
+#include "random_scope.h"
 #include "torch_compat.h"
 #include "train/requirements.h"
 
@@ -75,7 +76,7 @@ Trainer::Trainer(const Config& config, const nn::ModelOptions& model, const Task
       // and a satnet runs there.
       graph_(device, config.train.graph && !workers.connected() && config.losses.query.approx != "top-k" &&
                          config.losses.weight("a-nesi") == 0 && model.kind != nn::ReasonerKind::kSatNet) {
-  torch::manual_seed(config_.seed);
+  const RandomScope random(torch::kCPU, config_.seed);  // for the weights of all that is made here
   model_ = std::make_shared<nn::Model>(model, task.program());
   // The others get their weights from rank 0, in run().
   if (workers_.writes()) take_weights(*model_, config_);
@@ -187,6 +188,7 @@ void Trainer::begin_carry() {
                      {"leave --workers out, or the setting"});
   }
   torch::NoGradGuard no_grad;
+  const RandomScope random(device_, config_.seed);
   current_.copy_from(batches_->batch(0, 0));  // the shapes; its rows are all replaced
   const compat::AutocastScope autocast(device_.type(), low_precision());
   const nn::ReasonerInput input{infer::label_beliefs(current_.shows, current_.given, mask_),
@@ -294,11 +296,12 @@ void Trainer::next_step() {
   (carry_ ? fresh_ : current_).copy_from(batches_->batch(epoch_, index_));
   if (hooks_.on_stage) hooks_.on_stage("batch");
   optimizer_->set_learning_rate(learning_rate(fraction(), train.rate, train.warmup, train.last_rate));
-  at::Generator generator = at::globalContext().defaultGenerator(device_);
   const std::uint64_t draw = static_cast<std::uint64_t>(step_) ^ static_cast<std::uint64_t>(workers_.rank())
                                                                      << 48;
-  generator.set_current_seed(scatter(config_.seed ^ scatter(draw)));
-  graph_.run([this] { train_step(); });
+  {
+    const RandomScope random(device_, scatter(config_.seed ^ scatter(draw)));
+    graph_.run([this] { train_step(); });
+  }
   ++step_;
   ++index_;
 }

@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstring>
 #include <fstream>
@@ -11,6 +10,7 @@
 #include "formats/sha256.h"
 #include "nn/inputs.h"
 #include "nn/twin.h"
+#include "support/temporary_folder.h"
 
 namespace as2::nn {
 namespace {
@@ -44,14 +44,7 @@ ModelOptions tiny(ReasonerKind kind) {
 
 class ModelFile : public ::testing::Test {
  protected:
-  void SetUp() override {
-    char name[] = "/tmp/as2_model_XXXXXX";
-    ASSERT_NE(mkdtemp(name), nullptr);
-    folder_ = name;
-    path_ = folder_ / "model.safetensors";
-    torch::manual_seed(1);
-  }
-  void TearDown() override { remove_tree(folder_); }
+  void SetUp() override { torch::manual_seed(1); }
 
   std::string message_of_loading(const compile::ConstraintProgram& program) const {
     try {
@@ -80,7 +73,8 @@ class ModelFile : public ::testing::Test {
     return load_model(infer::read_card(path_), program);
   }
 
-  std::filesystem::path folder_, path_;
+  const test::TemporaryFolder folder_;
+  const std::filesystem::path path_ = folder_.path() / "model.safetensors";
 };
 
 TEST_F(ModelFile, RoundTripGivesTheSameOutputs) {
@@ -217,7 +211,7 @@ TEST_F(ModelFile, PyTorchTwinAgrees) {
     const auto input = random_input(program, 3, 5);
     const auto images = torch::rand({3, 28, 28});
     testing::expect_twin_agrees(
-        path_, folder_,
+        path_, folder_.path(),
         {pack("beliefs", input.beliefs), pack("evidence", input.evidence), pack("images", images),
          pack("logits", torch::stack(model.reasoner->forward(input).logits)),
          pack("image_logits", model.perception->forward(images).logits)});

@@ -45,7 +45,7 @@ const std::vector<std::string> kCarried = {
     "model.reasoner.passes=2", "model.reasoner.state_noise=1.0", "model.reasoner.path_noise=0.05"};
 
 std::string refusal(const std::vector<std::string>& overrides) {
-  Folder folder;
+  test::TemporaryFolder folder;
   try {
     TinyRun run(with(kShort, overrides), folder.path());
   } catch (const InputError& error) {
@@ -94,7 +94,7 @@ struct Bench {
 };
 
 TEST(Carry, SolvedAndOldExamplesLeaveAndTheOthersStay) {
-  Folder folder;
+  test::TemporaryFolder folder;
   Bench bench(folder.path());
   Carry carry(bench.reasoner(), {2, 0, 0}, bench.first, bench.mask());
   const Batch old = bench.current;
@@ -129,7 +129,7 @@ TEST(Carry, SolvedAndOldExamplesLeaveAndTheOthersStay) {
 }
 
 TEST(Carry, CorruptedStartsAreAnswersWithMistakes) {
-  Folder folder;
+  test::TemporaryFolder folder;
   Bench bench(folder.path());
   Batch many;
   many.labels = bench.current.labels.repeat({100, 1});
@@ -153,7 +153,7 @@ TEST(Carry, CorruptedStartsAreAnswersWithMistakes) {
 
 // Through the carry, but no example stays and none is corrupted: the run that today's steps make.
 TEST(Carry, OneSegmentIsOrdinaryTraining) {
-  Folder folder;
+  test::TemporaryFolder folder;
   TinyRun plain(kShort, folder.path());
   plain.trainer->run_steps(12);
   TinyRun carried(with(kShort, {"train.corrupted_share=1e-12", "train.corruption=0.5"}), folder.path());
@@ -165,7 +165,7 @@ TEST(Carry, OneSegmentIsOrdinaryTraining) {
 }
 
 TEST(Carry, TrainingWithCarriedStatesLearns) {
-  Folder folder;
+  test::TemporaryFolder folder;
   TinyRun run(with(kCarried, {"data.train=1024", "data.validation=128", "train.epochs=12", "train.stop_at=2",
                               "model.reasoner.width=16"}),
               folder.path());
@@ -181,7 +181,7 @@ TEST(Carry, TrainingWithCarriedStatesLearns) {
 }
 
 TEST(Carry, AStoppedAndResumedRunIsBitIdentical) {
-  Folder whole_folder, broken_folder;
+  test::TemporaryFolder whole_folder, broken_folder;
   TinyRun whole(with(kShort, kCarried), whole_folder.path());
   whole.trainer->run();
 
@@ -200,7 +200,7 @@ TEST(Carry, AStoppedAndResumedRunIsBitIdentical) {
 
 TEST(Carry, CapturedStepsAreTheStepsThemselves) {
   if (!torch::cuda::is_available()) GTEST_SKIP() << "no CUDA device";
-  Folder folder;
+  test::TemporaryFolder folder;
   const auto after = [&](const char* graph) {
     TinyRun run(with(with(kShort, kCarried), {"train.precision=float32", graph}), folder.path(), {}, {},
                 torch::kCUDA);
@@ -235,7 +235,7 @@ std::vector<std::string> listing(const fs::path& path, const std::vector<std::st
 }
 
 TEST(ListedBoards, AreTrainedOnAndValidatedApart) {
-  Folder folder;
+  test::TemporaryFolder folder;
   const fs::path list = folder.path() / "list.txt";
   write_file(list, list_of(30));
   TinyRun run(listing(list, {"data.path_validation=10", "train.score=list", "train.epochs=1"}),
@@ -264,7 +264,7 @@ TEST(ListedBoards, AreTrainedOnAndValidatedApart) {
 }
 
 TEST(ListedBoards, ALineWithoutExactlyOneSolutionIsRefused) {
-  Folder folder;
+  test::TemporaryFolder folder;
   const fs::path list = folder.path() / "list.txt";
   write_file(list, "# boards\n" + list_of(2) + "1...............\n");
   EXPECT_THAT(refusal({"data.path=\"" + list.string() + "\"", "data.path_share=0.5"}),

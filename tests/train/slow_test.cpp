@@ -2,19 +2,16 @@
 // depends on the machine, so it is printed and not tested.
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <iostream>
 
 #include "datasets/mnist.h"
 #include "eval/evaluate.h"
-#include "files.h"
 #include "native/networks.h"
+#include "support/temporary_folder.h"
 #include "train/trainer.h"
 
 namespace as2::train {
 namespace {
-
-namespace fs = std::filesystem;
 
 bool has_mnist() {
   datasets::MnistOptions options;
@@ -31,8 +28,7 @@ bool has_mnist() {
 nlohmann::json trained(const std::string& task_name, const std::string& preset,
                        const std::vector<std::string>& overrides, std::int64_t test_examples) {
   at::set_num_threads(2);
-  const fs::path folder = fs::temp_directory_path() / ("as2-slow-" + task_name);
-  remove_tree(folder);
+  const test::TemporaryFolder folder;
   Settings settings = layered_settings(task_name, preset, overrides);
   Config config = read_config(settings);
   const Task task(config, {});
@@ -40,7 +36,7 @@ nlohmann::json trained(const std::string& task_name, const std::string& preset,
   settings.refuse_unused();
   config.resolved = settings.resolved();
   Workers alone;
-  Trainer trainer(config, model, task, folder, torch::kCPU, alone, {});
+  Trainer trainer(config, model, task, folder.path(), torch::kCPU, alone, {});
   const TrainResult result = trainer.run();
   infer::PerceiverAndGuide networks = native::perceiver_and_guide(std::make_shared<native::Networks>(
       infer::read_card(result.model), task.shared_program(), native::EngineOptions{}));
@@ -48,7 +44,6 @@ nlohmann::json trained(const std::string& task_name, const std::string& preset,
   nlohmann::json figures = eval::evaluate(networks, task, instances, {});
   figures["seconds"] = result.seconds;
   std::cout << task_name << ' ' << preset << ": " << figures.dump() << '\n';
-  remove_tree(folder);
   return figures;
 }
 

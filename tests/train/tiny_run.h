@@ -1,30 +1,12 @@
 // Runs on 4 × 4 Sudoku that take seconds.
 #pragma once
 
-#include <unistd.h>
-
-#include "files.h"
+#include "support/temporary_folder.h"
 #include "train/trainer.h"
 
 namespace as2::train {
 
 namespace fs = std::filesystem;
-
-// A folder that goes away with the test.
-class Folder {
- public:
-  Folder()
-      : path_(fs::temp_directory_path() /
-              ("as2-train-" + std::to_string(::getpid()) + "-" + std::to_string(next_++))) {
-    fs::create_directories(path_);
-  }
-  ~Folder() { remove_tree(path_); }
-  const fs::path& path() const { return path_; }
-
- private:
-  static inline int next_ = 0;
-  fs::path path_;
-};
 
 struct TinyRun {
   Workers workers;

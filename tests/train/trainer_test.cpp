@@ -30,7 +30,7 @@ bool identical(const std::map<std::string, torch::Tensor>& a, const std::map<std
 }
 
 TEST(Trainer, SolvesSmallSudokuFromScratch) {
-  Folder folder;
+  test::TemporaryFolder folder;
   TinyRun run({}, folder.path());
   const TrainResult result = run.trainer->run();
   EXPECT_GE(result.score, 0.99);
@@ -43,7 +43,7 @@ TEST(Trainer, SolvesSmallSudokuFromScratch) {
 }
 
 TEST(Trainer, AStoppedAndResumedRunIsBitIdentical) {
-  Folder whole_folder, broken_folder;
+  test::TemporaryFolder whole_folder, broken_folder;
   TinyRun whole(kShort, whole_folder.path());
   whole.trainer->run();
 
@@ -71,9 +71,23 @@ TEST(Trainer, AStoppedAndResumedRunIsBitIdentical) {
   EXPECT_EQ(lines(whole_folder.path()), lines(broken_folder.path()));
 }
 
+// LibTorch's default generator is the process's: whatever a run draws (weights, noise, dropout, corrupted
+// boards), whoever draws next outside of it gets the number he would have got.
+TEST(Trainer, TheDefaultGeneratorIsLeftAlone) {
+  torch::manual_seed(5);
+  const torch::Tensor next = torch::rand({3});
+  torch::manual_seed(5);
+  const test::TemporaryFolder folder;
+  TinyRun run(with(kShort, {"model.reasoner.state_noise=1", "model.reasoner.path_noise=0.1",
+                            "train.segments=2", "train.corrupted_share=0.5", "train.corruption=0.5"}),
+              folder.path());
+  run.trainer->run_steps(3);
+  EXPECT_TRUE(torch::rand({3}).equal(next));
+}
+
 // Validation is part of the budget: it is sized to what fits, every one looks at as many, and says so.
 TEST(Trainer, ATimeBudgetHasRoomForItsValidations) {
-  Folder folder;
+  test::TemporaryFolder folder;
   std::vector<std::int64_t> sizes;
   std::int64_t shown = 0;
   TrainHooks hooks;
@@ -91,14 +105,14 @@ TEST(Trainer, ATimeBudgetHasRoomForItsValidations) {
 }
 
 TEST(Trainer, SaysWhyItEnded) {
-  Folder one, two;
+  test::TemporaryFolder one, two;
   EXPECT_EQ(TinyRun(with(kShort, {"train.epochs=1"}), one.path()).trainer->run().ended, Ended::kEpochs);
   EXPECT_EQ(TinyRun(with(kShort, {"train.stop_at=0"}), two.path()).trainer->run().ended, Ended::kStopAt);
 }
 
 TEST(Trainer, CapturedStepsAreTheStepsThemselves) {
   if (!torch::cuda::is_available()) GTEST_SKIP() << "no CUDA device";
-  Folder folder;
+  test::TemporaryFolder folder;
   const auto after = [&](const char* graph) {
     TinyRun run(with(kShort, {"train.precision=float32", graph}), folder.path(), {}, {}, torch::kCUDA);
     run.trainer->run_steps(12);  // the first three run as they are
@@ -110,7 +124,7 @@ TEST(Trainer, CapturedStepsAreTheStepsThemselves) {
 }
 
 TEST(Trainer, ResumeRefusesWhatDoesNotFit) {
-  Folder folder;
+  test::TemporaryFolder folder;
   TinyRun(kShort, folder.path()).trainer->run();
   TinyRun other(with(kShort, {"model.reasoner.width=24"}), folder.path());
   EXPECT_THROW(other.trainer->resume(), InputError);
@@ -120,7 +134,8 @@ TEST(Trainer, ResumeRefusesWhatDoesNotFit) {
 }
 
 // A short run whose clues are pictures, in `folder`.
-std::vector<std::string> with_pictures(const Folder& folder, const std::vector<std::string>& more) {
+std::vector<std::string> with_pictures(const test::TemporaryFolder& folder,
+                                       const std::vector<std::string>& more) {
   const auto pictures = with(
       kShort, {"images.positions=[\"cell(*\"]", "images.source=\"" + folder.path().string() + "\"",
                "model.perception.preset=paper", "model.perception.width=0.125", "model.perception.d_model=16",
@@ -129,14 +144,14 @@ std::vector<std::string> with_pictures(const Folder& folder, const std::vector<s
 }
 
 TEST(Trainer, AReasonerStartsWithAPerceptionFromElsewhere) {
-  Folder first, second, pictures;
+  test::TemporaryFolder first, second, pictures;
   testing::write_bars(pictures.path());
   TinyRun one(with_pictures(pictures, {"train.epochs=1"}), first.path());
   one.trainer->run();
   TinyRun wider(with_pictures(pictures, {"train.epochs=1", "seed=1", "model.perception.width=0.25"}),
                 second.path());
   wider.trainer->run();
-  const auto file = [](const Folder& folder) {
+  const auto file = [](const test::TemporaryFolder& folder) {
     return "\"" + (folder.path() / "model.safetensors").string() + "\"";
   };
   TinyRun joined(with_pictures(pictures, {"seed=2", "model.perception.width=0.25",
@@ -152,7 +167,7 @@ TEST(Trainer, AReasonerStartsWithAPerceptionFromElsewhere) {
 }
 
 TEST(Trainer, TheBackboneStandsStillWhileFrozen) {
-  Folder folder, pictures;
+  test::TemporaryFolder folder, pictures;
   testing::write_bars(pictures.path());
   const auto overrides = with_pictures(pictures, {"train.freeze_epochs=2"});
   const auto after = [&](int epochs) {

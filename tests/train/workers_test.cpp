@@ -78,12 +78,12 @@ std::vector<std::string> uneven(const fs::path& pictures) {
 }
 
 TEST(Workers, LossesAreThoseOfOneProcessOnTheJoinedBatch) {
-  Folder pictures, one;
+  test::TemporaryFolder pictures, one;
   testing::write_bars(pictures.path());
   ASSERT_EQ(train({}, uneven(pictures.path()), one.path()), std::vector<int>{0});
   EXPECT_EQ(records(one.path())[0]["terms"].size(), 4U);
   for (const int world : {2, 4}) {
-    Folder several;
+    test::TemporaryFolder several;
     ASSERT_EQ(train({world}, uneven(pictures.path()), several.path()), std::vector<int>(world, 0));
     expect_same_losses(several.path(), one.path());
   }
@@ -91,7 +91,7 @@ TEST(Workers, LossesAreThoseOfOneProcessOnTheJoinedBatch) {
 
 // Pictures for fewer rows than there are ranks: some ranks have none, and perception is frozen.
 TEST(Workers, ARankMayHaveNoPictures) {
-  Folder pictures, one, four;
+  test::TemporaryFolder pictures, one, four;
   testing::write_bars(pictures.path());
   const auto overrides =
       with(uneven(pictures.path()), {"train.freeze_epochs=-1", "train.perceived_share=0.0625"});
@@ -101,10 +101,10 @@ TEST(Workers, ARankMayHaveNoPictures) {
 }
 
 TEST(Workers, ResumeWithAnotherNumberOfWorkers) {
-  Folder whole;
+  test::TemporaryFolder whole;
   ASSERT_EQ(train({}, kShort, whole.path()), std::vector<int>{0});
   for (const auto& [first, second] : {std::pair{2, 1}, std::pair{1, 2}}) {
-    Folder broken;
+    test::TemporaryFolder broken;
     Plan plan{first};
     plan.stop_at = 10;
     EXPECT_EQ(train(plan, kShort, broken.path()), std::vector<int>(first, 4));
@@ -116,7 +116,7 @@ TEST(Workers, ResumeWithAnotherNumberOfWorkers) {
 }
 
 TEST(Workers, AKilledRankEndsTheOthersWithAMessage) {
-  Folder folder;
+  test::TemporaryFolder folder;
   const auto codes = run_ranks(3, [&](const Launch& launch) {
     torch::set_num_threads(1);
     TrainHooks hooks;
@@ -139,7 +139,7 @@ TEST(Workers, AKilledRankEndsTheOthersWithAMessage) {
 // The clock and the validation are rank 0's: all ranks end after the same step.
 TEST(Workers, AgreeOnTheEnd) {
   for (const char* end : {"train.time_budget=0.5", "train.stop_at=0"}) {
-    Folder folder;
+    test::TemporaryFolder folder;
     const auto codes = run_ranks(2, [&](const Launch& launch) {
       torch::set_num_threads(1);
       if (launch.rank == 1) sleep(1);  // starts its clock late
@@ -155,7 +155,7 @@ TEST(Workers, AgreeOnTheEnd) {
 }
 
 TEST(Workers, RefuseOtherSettingsThanRankZeros) {
-  Folder folder;
+  test::TemporaryFolder folder;
   const auto codes = run_ranks(2, [&](const Launch& launch) {
     const std::string expected = launch.rank == 0 ? "lost its connection" : "other settings than rank 0";
     try {
