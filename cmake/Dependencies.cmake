@@ -12,10 +12,11 @@ endif()
 
 find_program(AS2_CCACHE ccache)
 if(AS2_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # The sloppiness lets ccache reuse objects built with a precompiled header.
+  # The sloppiness lets ccache reuse objects built with a precompiled header. It learns what a source includes from the
+  # compiler, instead of preprocessing it once more, which took a sixth of a first build.
   set(CMAKE_CXX_COMPILER_LAUNCHER
       ${CMAKE_COMMAND} -E env
-      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${AS2_CCACHE})
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime CCACHE_DEPEND=1 ${AS2_CCACHE})
 endif()
 
 find_package(Threads REQUIRED)

@@ -19,14 +19,19 @@ if(AS2_FUZZ)
   target_compile_options(as2_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=fuzzer-no-link>)
 endif()
 
-# as2_library(NAME SOURCES… [LINK …]): a layer without LibTorch.
+# as2_library(NAME SOURCES… [LINK …] [COLD]): a layer without LibTorch. COLD: its code runs once per command or waits for
+# the other layers, and most of it is other libraries' headers, so that compiling it fast counts for more: the first
+# `./as2 demo` waits for it.
 function(as2_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "COLD" "" "SOURCES;LINK" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_include_directories(${name} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${name} PUBLIC ${ARG_LINK} PRIVATE $<BUILD_INTERFACE:as2_flags> $<BUILD_INTERFACE:as2_headers>)
+  if(ARG_COLD AND NOT EMSCRIPTEN)
+    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  endif()
   set_property(GLOBAL APPEND PROPERTY AS2_LIBRARIES ${name})
 endfunction()
 
