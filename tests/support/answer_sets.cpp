@@ -1,6 +1,6 @@
 // clingo as an oracle: one process per program, `--opt-mode=enum` so that every answer set comes with its
-// cost. clasp's search for equivalent atoms can lose the condition of an #edge and the support of a disjunctive
-// head; `--eq=0` turns it off, but then clasp may print one answer set twice.
+// cost. clasp's search for equivalent atoms can lose the condition of an #edge and the support of a
+// disjunctive head; `--eq=0` turns it off, but then clasp may print one answer set twice.
 #include <unistd.h>
 
 #include <algorithm>

@@ -60,8 +60,8 @@ struct AnswerSet {
 
 // Is there a clingo to ask?
 bool have_clingo();
-// All answer sets, sorted, costs ignored in the search; those that #show leaves alike are one. Throws if clingo
-// refuses the text.
+// All answer sets, sorted, costs ignored in the search; those that #show leaves alike are one. Throws if
+// clingo refuses the text.
 std::vector<AnswerSet> answer_sets(const std::string& text);
 
 // Drops statements as long as `fails` stays true; what is left is a minimal program that fails.
