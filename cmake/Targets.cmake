@@ -19,6 +19,13 @@ if(AS2_FUZZ)
   target_compile_options(as2_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=fuzzer-no-link>)
 endif()
 
+# as2_join_sources(NAME): compiles six sources as one. Most of a source is templates of its headers (LibTorch, JSON,
+# CLI11), which every source instantiates again: joined, a clean build takes half the time. So a name in an anonymous
+# namespace is used once in a layer.
+function(as2_join_sources name)
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+endfunction()
+
 # as2_library(NAME SOURCES… [LINK …] [COLD]): a layer without LibTorch. COLD: its code runs once per command or waits for
 # the other layers, and most of it is other libraries' headers, so that compiling it fast counts for more: the first
 # `./as2 demo` waits for it.
@@ -29,6 +36,7 @@ function(as2_library name)
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${name} PUBLIC ${ARG_LINK} PRIVATE $<BUILD_INTERFACE:as2_flags> $<BUILD_INTERFACE:as2_headers>)
+  as2_join_sources(${name})
   if(ARG_COLD AND NOT EMSCRIPTEN)
     target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   endif()

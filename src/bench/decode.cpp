@@ -29,7 +29,7 @@ constexpr double kAskedEasy = 20000;   // boards per second, 36 clues
 constexpr double kAskedHard = 100000;  // 17 clues
 constexpr double kAskedLarge = 0.050;  // seconds, 16×16
 constexpr double kAskedOverClingo = 200;
-constexpr int kBoards = 1000;
+constexpr int kDecodedBoards = 1000;
 constexpr int kLargeBoards = 20;
 constexpr int kClingoRuns = 20;
 constexpr int kPasses = 7;
@@ -219,13 +219,13 @@ Json measure_decode(torch::Device, const Progress& progress) {
   bool all_certified = true;
 
   progress("9x9, 36 clues");
-  const std::vector<sudoku::Board> easy = sudoku::generate(sudoku::GenerateOptions{}, 0, kBoards, 2);
+  const std::vector<sudoku::Board> easy = sudoku::generate(sudoku::GenerateOptions{}, 0, kDecodedBoards, 2);
   const std::vector<decode::Query> easy_queries = queries_of(easy, 9);
   const auto easy_decoded = decoder.decode_batch(easy_queries, {}, 1);
   require_right(nine, easy, easy_decoded);
   all_certified = certified(file, nine, easy_decoded, "3") && all_certified;
   const double one = boards_a_second(decoder, easy_queries);
-  const double two = kBoards / least_of_passes([&] {
+  const double two = kDecodedBoards / least_of_passes([&] {
                        return wall_seconds([&] { decoder.decode_batch(easy_queries, {}, 2); });
                      });
   rows.push_back(row("9x9, 36 clues, one core", one, "/s", "at least 20,000", one >= kAskedEasy));
@@ -233,7 +233,7 @@ Json measure_decode(torch::Device, const Progress& progress) {
   if (!clingo.empty()) add_clingo_rows(clingo, read_file(file), easy, 1 / one, rows);
 
   progress("9x9, 17 clues");
-  const std::vector<sudoku::Board> hard = seventeen_clues(kBoards);
+  const std::vector<sudoku::Board> hard = seventeen_clues(kDecodedBoards);
   const std::vector<decode::Query> hard_queries = queries_of(hard, 9);
   const auto hard_decoded = decoder.decode_batch(hard_queries, {}, 1);
   require_right(nine, hard, hard_decoded);
@@ -264,8 +264,10 @@ Json measure_decode(torch::Device, const Progress& progress) {
   rows.push_back(row("16x16, 40 % clues, slowest", seconds.back() * 1e3, "ms"));
   Json problems = Json::array();
   add_problem_rows(clingo, progress, rows, problems);
-  return Json{
-      {"rows", rows}, {"boards", kBoards}, {"certified_by_clingo", all_certified}, {"problems", problems}};
+  return Json{{"rows", rows},
+              {"boards", kDecodedBoards},
+              {"certified_by_clingo", all_certified},
+              {"problems", problems}};
 }
 
 }  // namespace as2::bench

@@ -22,7 +22,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kBoards = 500;
+constexpr std::size_t kMisreadBoards = 500;
 constexpr std::size_t kHeldOut = task::kValidationDigits;
 
 // The cost, in nats, of correcting boards as they are and boards with one forged digit.
@@ -65,7 +65,7 @@ Corrections measure(infer::Solver& solver, const datasets::Digits& digits, std::
   options.seed = seed;
   std::vector<sudoku::Grid> honest, forged;
   Random random(seed, 1);
-  for (const sudoku::Board& board : sudoku::generate(options, 0, kBoards)) {
+  for (const sudoku::Board& board : sudoku::generate(options, 0, kMisreadBoards)) {
     honest.push_back(board.puzzle);
     if (sudoku::Grid other = forge(board.puzzle, random); !other.empty()) forged.push_back(std::move(other));
   }
@@ -122,7 +122,7 @@ Json measure_misreading(torch::Device, const Progress&) {
   };
   add("where it was chosen", mistakes(choice, infer::kMisreading));
   add("test digits, other boards", mistakes(report, infer::kMisreading));
-  return {{"boards", kBoards}, {"rows", rows}};
+  return {{"boards", kMisreadBoards}, {"rows", rows}};
 }
 
 }  // namespace as2::bench

@@ -22,7 +22,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kBoards = 4;
+constexpr int kPhotoBoards = 4;
 constexpr double kDegree = 3.14159265358979323846 / 180;
 constexpr const char* kFonts = "/usr/share/fonts";
 
@@ -89,7 +89,7 @@ class Sweep {
     options.seed = 20;
     options.min_clues = 26;
     options.max_clues = 34;
-    boards_ = sudoku::generate(options, 0, kBoards);
+    boards_ = sudoku::generate(options, 0, kPhotoBoards);
   }
 
   Json run(const Progress& progress) {
@@ -127,7 +127,7 @@ class Sweep {
   void add(const std::string& name, const Change& change) {
     int right = 0;
     if (progress_) progress_(name);
-    for (int k = 0; k < kBoards; ++k) {
+    for (int k = 0; k < kPhotoBoards; ++k) {
       Random random(77, static_cast<std::uint64_t>(k));
       vision::PageOptions options = vision::ordinary_page();
       change(options);
@@ -135,7 +135,7 @@ class Sweep {
       pens.face = only_ ? only_->face : faces_[static_cast<std::size_t>(k) % faces_.size()].face;
       right += solve(boards_[static_cast<std::size_t>(k)], options, pens, random);
     }
-    rows_.push_back(row(name, 100.0 * right / kBoards, "%"));
+    rows_.push_back(row(name, 100.0 * right / kPhotoBoards, "%"));
   }
 
   bool solve(const sudoku::Board& board, const vision::PageOptions& options, const vision::Pens& pens,

@@ -58,17 +58,17 @@ torch::Tensor random_beliefs(const SoftTp& soft, std::int64_t batch) {
   return shaped.masked_fill(soft.mask(shaped).logical_not(), -1e9).softmax(-1);
 }
 
-struct Step {
+struct TpStep {
   torch::Tensor loss, gradient;
 };
 
-Step step(const SoftTp& soft, const torch::Tensor& beliefs) {
+TpStep step(const SoftTp& soft, const torch::Tensor& beliefs) {
   const torch::Tensor p = beliefs.detach().requires_grad_(true);
   const torch::Tensor loss = soft.loss(p);
   return {loss.detach(), torch::autograd::grad({loss}, {p})[0]};
 }
 
-bool same(const Step& a, const Step& b) {
+bool same(const TpStep& a, const TpStep& b) {
   return torch::allclose(a.loss, b.loss, 1e-4, 1e-9) && torch::allclose(a.gradient, b.gradient, 1e-3, 1e-8);
 }
 
@@ -175,7 +175,7 @@ Json bench_tp_on_cuda(torch::Device device) {
   constexpr std::int64_t kBatch = 4096, kFamilies = 3;
   const torch::Tensor on_cpu = random_beliefs(soft, kBatch);
   const torch::Tensor beliefs = on_cpu.to(device), upstream = soft.leave_one_out(beliefs).clone();
-  const Step here = step(soft, beliefs), there = step(soft, on_cpu);
+  const TpStep here = step(soft, beliefs), there = step(soft, on_cpu);
   if (!same({here.loss.cpu(), here.gradient.cpu()}, there)) throw std::runtime_error("CUDA and CPU differ");
 
   constexpr int kCopies = 16;  // together more than the cache holds, so that bytes come from memory
@@ -210,7 +210,7 @@ Json bench_tp_on_cuda(torch::Device device) {
   add("the same, all in the cache", 2, 1, false, loss);
   // Autograd starts from a gradient of 1 and multiplies by it, which reads and writes the result once more.
   add("the same through autograd", 2, kCopies, false, [&](int n) {
-    const Step both = step(soft, at(leaves, n));
+    const TpStep both = step(soft, at(leaves, n));
     return Tensors{both.loss, both.gradient};
   });
   return {{"device", device.str()}, {"rows", rows}};

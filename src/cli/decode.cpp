@@ -24,7 +24,7 @@ using compile::ConstraintProgram;
 using decode::Decoded;
 using decode::DecodeOptions;
 
-struct Arguments {
+struct DecodeArguments {
   std::shared_ptr<ProgramOptions> program;
   std::string beliefs;
   std::string method = "map";
@@ -179,7 +179,7 @@ void print_answer(const Json& json, std::ostream& out) {
 }
 
 // Refuses options that would have no effect.
-void refuse_idle_settings(const Arguments& arguments) {
+void refuse_idle_settings(const DecodeArguments& arguments) {
   const bool greedy = arguments.method == "greedy";
   const std::pair<const char*, bool> without_effect[] = {
       {"--models", arguments.models != 1},
@@ -204,7 +204,7 @@ void refuse_idle_settings(const Arguments& arguments) {
   }
 }
 
-int decode_beliefs(const Arguments& arguments) {
+int decode_beliefs(const DecodeArguments& arguments) {
   refuse_idle_settings(arguments);
   const decode::Decoder decoder(arguments.program->compile(arguments.beliefs).program);
   const ConstraintProgram& program = decoder.program();
@@ -257,7 +257,7 @@ int decode_beliefs(const Arguments& arguments) {
 }  // namespace
 
 Action declare_decode(CLI::App& command) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<DecodeArguments>();
   arguments->program = declare_program(command);
   declare_beliefs(command, arguments->beliefs);
   command

@@ -49,7 +49,7 @@ struct PaperSums {
 };
 constexpr PaperSums kPaperSums[] = {{2, 99.73, 99.45}, {4, 99.87, 99.44}, {8, 99.95, 99.01}};
 
-struct Arguments {
+struct DemoArguments {
   std::int64_t boards = 300;
   bool full = false, json = false, quiet = false;
   std::string out = "demo.png", model, data_dir;
@@ -68,7 +68,7 @@ struct Shown {
 
 class Demo {
  public:
-  Demo(const Arguments& arguments, const Engine& engine)
+  Demo(const DemoArguments& arguments, const Engine& engine)
       : arguments_(arguments),
         engine_(engine),
         weights_(arguments.model.empty() ? infer::default_model("sudoku") : fs::path(arguments.model)),
@@ -328,7 +328,7 @@ class Demo {
     if (!arguments_.json) std::printf("\n");
   }
 
-  const Arguments& arguments_;
+  const DemoArguments& arguments_;
   const Engine& engine_;
   fs::path weights_;
   boards::BoardSolver boards_;
@@ -344,7 +344,7 @@ Action declare_demo(CLI::App& command) {
 }
 
 Action declare_demo_on(CLI::App& command, const std::vector<Engine>& engines) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<DemoArguments>();
   command.add_option("--boards", arguments->boards, "Boards to measure on")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();

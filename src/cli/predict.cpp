@@ -36,7 +36,7 @@ constexpr const char* kUnknown =
     "the model was trained with a picture at every such position; if this one is unknown, say --partial, or "
     "list in \"evidence\" what is given";
 
-struct Arguments {
+struct PredictArguments {
   std::string model, instances;
   std::vector<std::string> images, queries, distributions;
   bool partial = false, json = false;
@@ -64,7 +64,7 @@ struct Example {
 
 class Predicting {
  public:
-  Predicting(const Arguments& arguments, const Engine& engine)
+  Predicting(const PredictArguments& arguments, const Engine& engine)
       : arguments_(arguments),
         card_(infer::read_card(find_model(arguments.model))),
         program_(infer::load_program(card_.program)),
@@ -341,7 +341,7 @@ class Predicting {
       std::cout << "no probability above is off by more than " << json["bound"] << '\n';
   }
 
-  const Arguments& arguments_;
+  const PredictArguments& arguments_;
   infer::Card card_;
   std::shared_ptr<const ConstraintProgram> program_;
   infer::PictureMap map_;
@@ -355,7 +355,7 @@ class Predicting {
 };
 
 // Refuses options that would have no effect.
-void check_usage(const Arguments& arguments) {
+void check_usage(const PredictArguments& arguments) {
   if (arguments.images.empty() == arguments.instances.empty())
     throw UsageError(
         "give pictures: either --image POSITION=FILE, as often as there are, or --instances FILE");
@@ -374,7 +374,7 @@ Action declare_predict(CLI::App& command) {
 }
 
 Action declare_predict_on(CLI::App& command, const std::vector<Engine>& engines) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<PredictArguments>();
   command
       .add_option(
           "--model", arguments->model,

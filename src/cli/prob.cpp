@@ -28,7 +28,7 @@ using prob::Observable;
 using prob::Observation;
 using prob::Weights;
 
-struct Arguments {
+struct ProbArguments {
   std::shared_ptr<ProgramOptions> program;
   std::string beliefs;
   std::vector<std::string> queries;
@@ -48,7 +48,7 @@ struct Asked {
 };
 
 // Refuses options that would have no effect.
-void check_usage(const Arguments& arguments) {
+void check_usage(const ProbArguments& arguments) {
   const bool approximate = !arguments.circuit.exact();
   const bool draws = arguments.sample > 0 || arguments.circuit.approx == "sample";
   if (arguments.seed && !draws) throw UsageError("--seed needs --sample or --approx sample");
@@ -59,7 +59,7 @@ void check_usage(const Arguments& arguments) {
 }
 
 // An atom the compiled program does not know can never hold, unless #show hides it.
-void refuse_hidden(const Arguments& arguments, const std::vector<std::string>& unknown) {
+void refuse_hidden(const ProbArguments& arguments, const std::vector<std::string>& unknown) {
   const auto& files = arguments.program->files;
   if (unknown.empty() || std::find(files.begin(), files.end(), "-") != files.end()) return;
   const asp::GroundProgram ground = asp::ground(files, arguments.program->ground_options());
@@ -73,7 +73,7 @@ void refuse_hidden(const Arguments& arguments, const std::vector<std::string>& u
   }
 }
 
-Asked read_questions(const Arguments& arguments, const ConstraintProgram& program) {
+Asked read_questions(const ProbArguments& arguments, const ConstraintProgram& program) {
   Asked questions;
   std::vector<std::string> unknown;
   for (const std::string& text : arguments.queries) {
@@ -93,7 +93,7 @@ Asked read_questions(const Arguments& arguments, const ConstraintProgram& progra
   return questions;
 }
 
-Json queries_json(const Arguments& arguments, const std::vector<double>& probabilities) {
+Json queries_json(const ProbArguments& arguments, const std::vector<double>& probabilities) {
   Json list = Json::array();
   for (std::size_t q = 0; q < probabilities.size(); ++q) {
     list.push_back({{"query", arguments.queries[q]}, {"p", probabilities[q]}});
@@ -151,7 +151,7 @@ std::int64_t without_beliefs(const BeliefsEntry& entry) {
   return std::count(entry.believed.begin(), entry.believed.end(), 0);
 }
 
-Json exact_answer(const Arguments& arguments, const ConstraintProgram& program, const Circuit& circuit,
+Json exact_answer(const ProbArguments& arguments, const ConstraintProgram& program, const Circuit& circuit,
                   const Asked& questions, const BeliefsEntry& entry) {
   const Weights weights = prob::weights_of(circuit, program, entry.beliefs, entry.believed);
   const prob::Evaluated evaluated = prob::evaluate(circuit, {weights});
@@ -192,8 +192,8 @@ Json exact_answer(const Arguments& arguments, const ConstraintProgram& program, 
   return json;
 }
 
-Json approximate_answer(const Arguments& arguments, const ConstraintProgram& program, const Asked& questions,
-                        const BeliefsEntry& entry) {
+Json approximate_answer(const ProbArguments& arguments, const ConstraintProgram& program,
+                        const Asked& questions, const BeliefsEntry& entry) {
   // Everything is computed as one list of queries: the user's own, then the distributions' atoms, then every
   // symbol.
   std::vector<Observation> queries = questions.queries;
@@ -238,7 +238,7 @@ Json approximate_answer(const Arguments& arguments, const ConstraintProgram& pro
   return json;
 }
 
-void print_answer(const Json& json, std::ostream& out) {
+void print_probabilities(const Json& json, std::ostream& out) {
   if (json.contains("error")) {
     out << json["error"].get<std::string>() << '\n';
     return;
@@ -285,7 +285,7 @@ void print_answer(const Json& json, std::ostream& out) {
 }
 
 // Without a file there are no beliefs, and every answer set weighs 1.
-std::vector<BeliefsEntry> read_entries(const Arguments& arguments, const ConstraintProgram& program) {
+std::vector<BeliefsEntry> read_entries(const ProbArguments& arguments, const ConstraintProgram& program) {
   if (!arguments.beliefs.empty()) return read_beliefs(arguments.beliefs, program);
   BeliefsEntry entry;
   entry.beliefs.assign(program.positions.size() * static_cast<std::size_t>(program.max_symbols()), 1.0);
@@ -293,7 +293,7 @@ std::vector<BeliefsEntry> read_entries(const Arguments& arguments, const Constra
   return {entry};
 }
 
-int give_probabilities(const Arguments& arguments) {
+int give_probabilities(const ProbArguments& arguments) {
   check_usage(arguments);
   const ConstraintProgram program = arguments.program->compile(arguments.beliefs).program;
   const Asked questions = read_questions(arguments, program);
@@ -329,7 +329,7 @@ int give_probabilities(const Arguments& arguments) {
     if (arguments.json) {
       std::cout << json.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
     } else {
-      print_answer(json, std::cout);
+      print_probabilities(json, std::cout);
     }
   }
   return good ? kDone : kInputAtFault;
@@ -338,7 +338,7 @@ int give_probabilities(const Arguments& arguments) {
 }  // namespace
 
 Action declare_prob(CLI::App& command) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ProbArguments>();
   arguments->program = declare_program(command);
   declare_beliefs(command, arguments->beliefs);
   declare_questions(command, arguments->queries, arguments->distributions);

@@ -13,7 +13,7 @@
 namespace as2::cli {
 namespace {
 
-struct Arguments {
+struct ShortcutArguments {
   std::string task, preset;
   std::vector<std::string> settings;
   double seconds = 60;
@@ -21,7 +21,7 @@ struct Arguments {
   bool shortcuts = false, json = false;
 };
 
-int check_shortcuts(const Arguments& a) {
+int check_shortcuts(const ShortcutArguments& a) {
   train::Settings settings = train::layered_settings(a.task, a.preset, a.settings);
   const train::Config config = train::read_config(settings);
   task::TaskOptions options;
@@ -60,7 +60,7 @@ int check_shortcuts(const Arguments& a) {
 }  // namespace
 
 Action declare_check_shortcuts(CLI::App& command) {
-  auto a = std::make_shared<Arguments>();
+  auto a = std::make_shared<ShortcutArguments>();
   command.add_option("task", a->task)->required();
   command.add_flag("--shortcuts", a->shortcuts)->required();
   command.add_option("--preset", a->preset);

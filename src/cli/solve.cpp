@@ -29,7 +29,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kBoardsAtOnce = 100;
 
-struct Arguments {
+struct SolveArguments {
   std::vector<std::string> images;
   std::string model, out, debug_dir;
   double threshold = 0.9;
@@ -46,7 +46,7 @@ struct Picture {
   std::string error;
 };
 
-Picture read_picture(const std::string& path, int side, const Arguments& arguments) {
+Picture read_picture(const std::string& path, int side, const SolveArguments& arguments) {
   Picture picture;
   try {
     formats::Image image = formats::read_image(path);
@@ -61,14 +61,14 @@ Picture read_picture(const std::string& path, int side, const Arguments& argumen
 
 // Where the answer to an image is drawn: the file `--out`, or a file with the image's name in the folder
 // `--out`.
-fs::path drawn_path(const std::string& image, const Arguments& arguments) {
+fs::path drawn_path(const std::string& image, const SolveArguments& arguments) {
   if (arguments.images.size() == 1 && !fs::is_directory(arguments.out)) return arguments.out;
   return fs::path(arguments.out) / fs::path(image).filename().replace_extension(".png");
 }
 
 // Refuses, before the work, several images whose answers would have the same name, and an answer that would
 // replace its image.
-void check_names(const Arguments& arguments) {
+void check_names(const SolveArguments& arguments) {
   if (arguments.out.empty() && arguments.debug_dir.empty()) return;
   std::set<std::string> names;
   for (const std::string& image : arguments.images) {
@@ -79,7 +79,7 @@ void check_names(const Arguments& arguments) {
   }
 }
 
-void write_debug(const std::string& image, const Picture& picture, const Arguments& arguments) {
+void write_debug(const std::string& image, const Picture& picture, const SolveArguments& arguments) {
   if (arguments.debug_dir.empty()) return;
   fs::create_directories(arguments.debug_dir);
   const std::string stem = fs::path(image).stem().string();
@@ -105,7 +105,7 @@ double peak_memory() {
 
 class Solving {
  public:
-  Solving(const Arguments& arguments, const Engine& engine)
+  Solving(const SolveArguments& arguments, const Engine& engine)
       : arguments_(arguments),
         // A board is solved in less time than starting a second thread takes.
         threads_(arguments.images.size() == 1 ? 1 : arguments.engine.threads),
@@ -225,7 +225,7 @@ class Solving {
       std::fprintf(stderr, "memory at most %.1f MB\n", most / 1e6);
   }
 
-  const Arguments& arguments_;
+  const SolveArguments& arguments_;
   native::Threads threads_;
   boards::BoardSolver board_;
   infer::Solver& solver_ = board_.solver;
@@ -243,7 +243,7 @@ Action declare_solve(CLI::App& command) {
 }
 
 Action declare_solve_on(CLI::App& command, const std::vector<Engine>& engines) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<SolveArguments>();
   command.add_option("images", arguments->images, "Pictures of boards: PNG, JPEG, BMP or PGM")
       ->required()
       ->type_name("IMAGE");

@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using compile::ConstraintProgram;
 
-struct Arguments {
+struct TpArguments {
   std::shared_ptr<ProgramOptions> program;
   std::string beliefs;
   std::string reduction = "mean";
@@ -50,7 +50,7 @@ Json by_family(const ConstraintProgram& program, const torch::Tensor& values) {
 }
 
 Json answer(const ConstraintProgram& program, const tp::SoftTp& soft, const decode::Beliefs& beliefs,
-            const Arguments& arguments) {
+            const TpArguments& arguments) {
   torch::Tensor p = torch::tensor(beliefs, torch::kFloat64).view({1, soft.positions(), soft.symbols()});
   p.set_requires_grad(true);
   const torch::Tensor loss =
@@ -118,7 +118,7 @@ void refuse_silent_violation(const ConstraintProgram& program) {
                    {"a choice, such as `{ a; b } = 1.`, gives the program positions"});
 }
 
-int evaluate(const Arguments& arguments) {
+int evaluate(const TpArguments& arguments) {
   const ConstraintProgram program = arguments.program->compile(arguments.beliefs).program;
   refuse_silent_violation(program);
   const tp::SoftTp soft(program);
@@ -140,7 +140,7 @@ int evaluate(const Arguments& arguments) {
 }  // namespace
 
 Action declare_tp(CLI::App& command) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<TpArguments>();
   arguments->program = declare_program(command);
   declare_beliefs(command, arguments->beliefs);
   command.add_option("--refine", arguments->refine, "Also refine the beliefs, at most K times (Eq. 6)")

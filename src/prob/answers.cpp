@@ -4,13 +4,12 @@
 #include <limits>
 
 #include "as2/probability.h"
+#include "prob/log_space.h"
 #include "prob/natural.h"
 #include "random.h"
 
 namespace as2::prob {
 namespace {
-
-constexpr double kNothing = -std::numeric_limits<double>::infinity();
 
 // Values of all inputs and nodes in logarithms; `join` says what a sum does with its terms.
 template <class Join>

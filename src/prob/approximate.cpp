@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "as2/probability.h"
+#include "prob/log_space.h"
 #include "prob/observation.h"
 #include "random.h"
 
@@ -12,8 +13,6 @@ namespace {
 
 using compile::Assignment;
 using compile::ConstraintProgram;
-
-constexpr double kNothing = -std::numeric_limits<double>::infinity();
 
 double log_weight(const decode::Beliefs& weights, std::size_t stride, const Assignment& assignment) {
   double sum = 0;

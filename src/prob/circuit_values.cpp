@@ -10,11 +10,10 @@
 #include <limits>
 
 #include "as2/probability.h"
+#include "prob/log_space.h"
 
 namespace as2::prob {
 namespace {
-
-constexpr double kNothing = -std::numeric_limits<double>::infinity();
 
 // log(exp a + exp b).
 double add(double a, double b) {

@@ -65,7 +65,7 @@ class Slots : public CudaSlots {
 };
 
 // The gradient is computed with the value, in the same pass over the beliefs.
-struct SquaredResidual : torch::autograd::Function<SquaredResidual> {
+struct CudaSquaredResidual : torch::autograd::Function<CudaSquaredResidual> {
   static torch::Tensor forward(AutogradContext* context, const torch::Tensor& given,
                                const CudaSlotsPtr& slots, double scale) {
     const c10::DeviceGuard guard(given.device());
@@ -112,7 +112,7 @@ struct Factors : torch::autograd::Function<Factors> {
 };
 
 torch::Tensor Slots::squared_residual(const torch::Tensor& beliefs, double scale) const {
-  return SquaredResidual::apply(beliefs, self(), scale);
+  return CudaSquaredResidual::apply(beliefs, self(), scale);
 }
 
 torch::Tensor Slots::factors(const torch::Tensor& beliefs) const {
