@@ -1,11 +1,17 @@
 // as2 bench: names what to measure and shows the figures; bench/ measures.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <iomanip>
 #include <iostream>
 
+#include "as2/error.h"
 #include "bench/bench.h"
+#include "bench/peers.h"
 #include "cli/device.h"
+#include "cli/interrupt.h"
+#include "cli/seeds.h"
+#include "cli/validators.h"
 #include "cli/verbs.h"
 
 namespace as2::cli {
@@ -24,6 +30,54 @@ void print_table(const Json& result, std::ostream& out) {
     }
     out << '\n';
   }
+}
+
+struct PeerArguments {
+  bench::PeerOptions options;
+  std::string seeds = "0", table;
+  bool list = false;
+};
+
+int compare_peers(const PeerArguments& a) {
+  if (a.list) {
+    for (const bench::Peer& peer : bench::peers()) std::cout << bench::title_of(peer) << '\n';
+    return kDone;
+  }
+  if (!a.table.empty()) {
+    std::cout << bench::peers_document(bench::read_peer_rows(a.table));
+    return kDone;
+  }
+  bench::PeerOptions options = a.options;
+  parse_device(options.device);  // an unknown one is refused before the first run
+  options.seeds = parse_seeds(a.seeds);
+  options.program = std::filesystem::read_symlink("/proc/self/exe").string();
+  options.stop = &stop_on_interrupt();
+  options.report = [](const std::string& text) { std::cerr << "peers: " << text << std::endl; };
+  const int failed = bench::run_peers(options);
+  std::cout << bench::peers_document(bench::read_peer_rows(options.out));
+  if (failed == 0) return kDone;
+  throw EnvironmentError(std::to_string(failed) + " runs failed; the others are in " + options.out,
+                         {"the same command repeats only those that failed"});
+}
+
+void declare_peers(CLI::App& command, PeerArguments& a) {
+  command.add_option("--minutes", a.options.minutes, "of training for each run, validation included")
+      ->capture_default_str()
+      ->check(number_between(0.01, 10000));
+  command.add_option("--seeds", a.seeds, "0..2 or 0,3,7")->capture_default_str();
+  command.add_option("--device", a.options.device, "auto, cpu, cuda or cuda:N")->capture_default_str();
+  command.add_option("--out", a.options.out, "JSON Lines, one per run; runs that are in it are skipped")
+      ->capture_default_str();
+  command
+      .add_option("--only", a.options.only,
+                  "rows whose line in --list contains this; may be given several times")
+      ->allow_extra_args(false);
+  command.add_option("--count", a.options.count, "test examples")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000000));
+  command.add_option("--table", a.table, "only prints the tables of such a file, as docs/PEERS.md has them")
+      ->check(CLI::ExistingFile);
+  command.add_flag("--list", a.list, "only names the rows");
 }
 
 }  // namespace
@@ -49,7 +103,12 @@ Action declare_bench(CLI::App& command) {
       ->capture_default_str();
   command.add_flag("--json", arguments->json, "One JSON document");
   command.footer(summary);
-  return [arguments] {
+  auto peer_arguments = std::make_shared<PeerArguments>();
+  CLI::App* peers = command.add_subcommand(
+      "peers", "Other systems' losses, reasoners and decoding, trained and evaluated here in the same time");
+  declare_peers(*peers, *peer_arguments);
+  return [arguments, peer_arguments, peers]() -> int {
+    if (peers->parsed()) return compare_peers(*peer_arguments);
     const torch::Device device = parse_device(arguments->device);
     Json results = Json::object();
     for (const bench::Subject& subject : bench::subjects()) {

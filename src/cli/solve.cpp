@@ -2,7 +2,6 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -19,6 +18,7 @@
 #include "formats/image.h"
 #include "infer/card.h"
 #include "native/threads.h"
+#include "peak_memory.h"
 
 namespace as2::cli {
 namespace {
@@ -91,16 +91,6 @@ EngineOptions for_solving(EngineOptions options, int threads) {
   options.threads = threads;
   options.solver.unique = true;
   return options;
-}
-
-// The most memory that this process has had, in bytes; 0 where the system does not tell.
-double peak_memory() {
-  std::ifstream status("/proc/self/status");
-  for (std::string word; status >> word;) {
-    double kibibytes = 0;
-    if (word == "VmHWM:" && status >> kibibytes) return 1024 * kibibytes;
-  }
-  return 0;
 }
 
 class Solving {

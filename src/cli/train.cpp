@@ -15,9 +15,11 @@
 #include "cli/interrupt.h"
 #include "cli/local_workers.h"
 #include "cli/program_options.h"
+#include "cli/seeds.h"
 #include "cli/validators.h"
 #include "cli/verbs.h"
 #include "files.h"
+#include "peak_memory.h"
 #include "train/folder_lock.h"
 #include "train/shortcuts.h"
 #include "train/trainer.h"
@@ -37,28 +39,6 @@ struct TrainArguments {
   GroundingLimits grounding;
   bool quiet = false, as_json = false, no_graph = false, tensorboard = false;
 };
-
-// `0..2` or `0,3,7`.
-std::vector<std::int64_t> parse_seeds(const std::string& text) {
-  const auto fail = [&] {
-    throw UsageError("--seeds " + text + ": expected a range like 0..2 or a list like 0,3,7");
-  };
-  const auto number = [&](const std::string& word) -> std::int64_t {
-    if (word.empty() || word.size() > 9 || word.find_first_not_of("0123456789") != std::string::npos) fail();
-    return std::stoll(word);
-  };
-  std::vector<std::int64_t> seeds;
-  if (const std::size_t dots = text.find(".."); dots != std::string::npos) {
-    const std::int64_t first = number(text.substr(0, dots)), last = number(text.substr(dots + 2));
-    if (last - first >= 10000) fail();
-    for (std::int64_t seed = first; seed <= last; ++seed) seeds.push_back(seed);
-  } else {
-    std::stringstream words(text);
-    for (std::string word; std::getline(words, word, ',');) seeds.push_back(number(word));
-  }
-  if (seeds.empty()) fail();
-  return seeds;
-}
 
 std::string clock_time(double seconds) {
   char text[32];
@@ -317,6 +297,7 @@ json train_one(const TrainArguments& a, Report& report, torch::Device device, tr
                   {"validation", result.validation},
                   {"steps", result.steps},
                   {"seconds", result.seconds},
+                  {"memory", peak_memory()},
                   {"interrupted", result.interrupted()},
                   {"folder", folder.string()},
                   {"model", nullptr},

@@ -3,9 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
 
+#include "datasets/real_mnist.h"
+#include "files.h"
 #include "support/run_as2.h"
 #include "support/temporary_folder.h"
 
@@ -67,6 +73,62 @@ TEST_F(BenchVerb, ATableForPeople) {
   EXPECT_EQ(finished.exit_code, 0) << finished.err;
   EXPECT_THAT(finished.out, HasSubstr("peak extra memory / beliefs, tuned"));
   EXPECT_THAT(finished.out, HasSubstr("ok, at most 4"));
+}
+
+TEST_F(BenchVerb, PeersAreTrainedOnceAndTabulated) {
+  AS2_NEED_MNIST();
+  const std::string command = "peers --minutes 0.05 --count 20 --out rows.jsonl --only '(addition, slash)'";
+  const auto first = run(command);
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  const std::string lines = read_file(folder_ / "rows.jsonl");
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 1);
+  const Json row = Json::parse(lines);
+  EXPECT_EQ(row.at("system"), "SLASH");
+  EXPECT_EQ(row.at("eval").at("examples"), 20);
+  for (const char* field : {"parameters", "memory", "steps"})
+    EXPECT_GT(row.at(field).get<double>(), 0) << field;
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "rows.jsonl.run"));
+
+  const auto again = run(command);
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_THAT(again.err, HasSubstr("already there"));
+  EXPECT_EQ(read_file(folder_ / "rows.jsonl"), lines);
+  EXPECT_EQ(run("peers --table rows.jsonl").out, first.out);
+  EXPECT_THAT(first.out, HasSubstr("| SLASH | `addition` `slash` | "));
+}
+
+TEST_F(BenchVerb, EveryPeerHasAPreset) {
+  const auto listed = run("peers --list");
+  ASSERT_EQ(listed.exit_code, 0) << listed.err;
+  std::set<std::string> presets;
+  std::stringstream lines(listed.out);
+  for (std::string line; std::getline(lines, line);) {
+    std::stringstream place(line.substr(line.rfind('(') + 1, line.rfind(')') - line.rfind('(') - 1));
+    std::string task, preset;
+    std::getline(place, task, ',');
+    std::getline(place, preset, ',');
+    preset = preset.substr(1);
+    presets.insert(preset);
+    const std::filesystem::path tasks = AS2_SOURCE_DIR "/tasks";
+    EXPECT_TRUE(std::filesystem::exists(tasks / task / (preset + ".toml")) ||
+                std::filesystem::exists(tasks / "peers" / (preset + ".toml")))
+        << line;
+  }
+  for (const char* preset :
+       {"neurasp", "deepproblog", "scallop", "scallop-10", "slash", "semantic-loss", "ltn", "ltn-goedel",
+        "ltn-lukasiewicz", "a-nesi", "rrn", "satnet", "recurrent-transformer", "paper", "best", "sum-only"})
+    EXPECT_EQ(presets.count(preset), 1U) << preset;
+}
+
+TEST_F(BenchVerb, PeersRefuseWhatMakesNoSense) {
+  EXPECT_EQ(run("peers --only nobody --out none.jsonl").exit_code, 1);
+  EXPECT_EQ(run("peers --seeds x").exit_code, 2);
+  EXPECT_EQ(run("peers --device moon").exit_code, 2);
+  EXPECT_EQ(run("peers --minutes 0").exit_code, 2);
+  write_file(folder_ / "broken.jsonl", "{}\n");
+  const auto broken = run("peers --table broken.jsonl");
+  EXPECT_EQ(broken.exit_code, 1);
+  EXPECT_THAT(broken.err, HasSubstr("broken.jsonl:1"));
 }
 
 TEST_F(BenchVerb, MistakesInUse) {

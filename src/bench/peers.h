@@ -1,0 +1,51 @@
+// `as2 bench peers`: other systems' losses, reasoners and ways to decode, trained and evaluated here on the
+// same data and in the same time.
+//
+// Every run is `as2 train` and `as2 eval` in a process of its own, so that its memory is its own. One JSON
+// line per run; a run whose line is there already is not repeated.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace as2::bench {
+
+// One system on one task.
+struct Peer {
+  std::string table;   // the heading it stands under
+  std::string system;  // as its authors call it
+  std::string task, preset;
+  std::vector<std::string> settings;  // beside the preset's
+  std::int64_t boards;                // to train on, where the table compares several numbers; else 0
+  std::string published, source;      // what its authors report, and where; empty: nothing comparable
+};
+const std::vector<Peer>& peers();
+// "TABLE: SYSTEM (TASK, PRESET)", with the boards it trains on.
+std::string title_of(const Peer& peer);
+
+struct PeerOptions {
+  double minutes = 10;  // of training, validation included
+  std::vector<std::int64_t> seeds;
+  std::string device = "cpu";
+  std::string out = "peers.jsonl";  // JSON Lines
+  std::vector<std::string> only;    // rows whose title contains one of these
+  std::int64_t count = 1000;        // test examples
+  std::string program;              // as2 itself
+  const std::atomic<bool>* stop = nullptr;
+  std::function<void(const std::string&)> report;
+};
+
+// Trains and evaluates what is not in `out` yet. Returns how many runs failed; each has been reported.
+int run_peers(const PeerOptions& options);
+
+// The rows of a file, as `run_peers` wrote them.
+std::vector<nlohmann::json> read_peer_rows(const std::string& path);
+
+// Every table as Markdown: docs/PEERS.md.
+std::string peers_document(const std::vector<nlohmann::json>& rows);
+
+}  // namespace as2::bench
