@@ -3,8 +3,16 @@
 add_library(as2_flags INTERFACE)
 target_compile_features(as2_flags INTERFACE cxx_std_${AS2_CXX_STANDARD})
 target_compile_options(as2_flags INTERFACE
-  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers>
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wnon-virtual-dtor -Wno-missing-field-initializers>
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${AS2_WERROR}>>:-Werror>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # Several sources are compiled as one (as2_join_sources): what a local name hides there may stand in another file,
+  # and a type in an anonymous namespace looks as if a header had it. The third is a false alarm of GCC's inlining.
+  target_compile_options(as2_flags INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-Wshadow=local -Wno-subobject-linkage -Wno-maybe-uninitialized>)
+else()
+  target_compile_options(as2_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wshadow>)
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
   # False alarms inside std::vector, from LibTorch's headers as C++20.
   target_compile_options(as2_flags INTERFACE
@@ -23,7 +31,9 @@ endif()
 # CLI11), which every source instantiates again: joined, a clean build takes half the time. So a name in an anonymous
 # namespace is used once in a layer.
 function(as2_join_sources name)
-  set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+  if(NOT CMAKE_UNITY_BUILD)  # what the page is made from is joined altogether
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+  endif()
 endfunction()
 
 # as2_library(NAME SOURCES… [LINK …] [COLD]): a layer without LibTorch. COLD: its code runs once per command or waits for
