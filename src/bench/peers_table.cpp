@@ -50,12 +50,13 @@ struct Column {
 const std::vector<Column> kTuples = {{"digit %", "/eval/digit_accuracy", 100, "%.2f"},
                                      {"sum %", "/eval/sum_accuracy", 100, "%.2f"},
                                      {"observed %", "/eval/observed_accuracy", 100, "%.2f"}};
-const std::vector<Column> kBoardTasks = {{"boards", "/boards", 1, "%.0f"},
-                                     {"cell %", "/eval/given_clues/raw/cell", 100, "%.2f"},
-                                     {"board %", "/eval/given_clues/raw/board", 100, "%.2f"},
-                                     {"CSR %", "/eval/given_clues/raw/csr", 100, "%.2f"},
-                                     {"VCSR %", "/eval/given_clues/raw/vcsr", 100, "%.2f"},
-                                     {"board %, clues read", "/eval/perceived_clues/raw/board", 100, "%.2f"}};
+const std::vector<Column> kBoardTasks = {
+    {"boards", "/boards", 1, "%.0f"},
+    {"cell %", "/eval/given_clues/raw/cell", 100, "%.2f"},
+    {"board %", "/eval/given_clues/raw/board", 100, "%.2f"},
+    {"CSR %", "/eval/given_clues/raw/csr", 100, "%.2f"},
+    {"VCSR %", "/eval/given_clues/raw/vcsr", 100, "%.2f"},
+    {"board %, clues read", "/eval/perceived_clues/raw/board", 100, "%.2f"}};
 const std::vector<Column> kCost = {{"s to 95 %", "/seconds_95", 1, "%.0f"},
                                    {"s to 99 %", "/seconds_99", 1, "%.0f"},
                                    {"parameters", "/parameters", 1, "%.0f"},

@@ -243,9 +243,6 @@ TEST(Unique, WhatHasNoEffectIsRefused) {
   options.unique = true;
   EXPECT_THROW(decoder.decode(query, options), std::exception);
   query.evidence = {0};
-  options.models = 2;
-  EXPECT_THROW(decoder.decode(query, options), std::exception);
-  options.models = 1;
   options.objective_first = true;
   EXPECT_THROW(decoder.decode(query, options), std::exception);
 }
