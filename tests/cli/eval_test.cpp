@@ -306,7 +306,7 @@ TEST_F(EvalVerb, ListsThatAreWrong) {
   refused("--set data.bxo=3", AllOf(HasSubstr("--set data.bxo=3: error: "), HasSubstr("'data.box'")));
   refused("--set train.rate=1", HasSubstr("'train.rate' has no effect here: it is for training"));
   refused("--set model.reasoner.width=32", HasSubstr("'model.reasoner.width' cannot change after training"));
-  refused("--set model.reasoner.decided=-1", HasSubstr("'model.reasoner.decided' is -1"));
+  refused("--set model.reasoner.decided=-1", HasSubstr("'model.reasoner.decided' has to be at least 0"));
 }
 
 // Passes at evaluation are a setting that works.
