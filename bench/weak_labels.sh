@@ -40,7 +40,7 @@ train_and_score() {
         >"$run/trained.part" 2>>"$run/train.log" || { echo "FAILED: $1, see $run/train.log" >&2; return 1; }
       mv "$run/trained.part" "$run/trained.json"
     fi
-    "$as2" eval "${score[@]}" --model "$run/model.safetensors" --count "$examples" --device "$device" \
+    "$as2" eval "${score[@]}" --model "$run/model.safetensors" --count "$examples" --engine torch --device "$device" \
       --threads "${THREADS:-4}" "${data[@]}" --no-clingo --quiet --json >"$run/eval.part" 2>"$run/eval.log" ||
       { echo "FAILED: $1, see $run/eval.log" >&2; return 1; }
     mv "$run/eval.part" "$run/eval.json"

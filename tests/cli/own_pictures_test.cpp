@@ -115,13 +115,13 @@ TEST_F(OwnPictures, TrainedFromSumsAloneEvaluatedAndAsked) {
                                            "not sum(" + std::to_string(a + b + 1 > 6 ? 2 : a + b + 1) + ")"};
                      },
                      8));
-  const Finished trained = run("train own.toml --out run --json --quiet --device cpu");
+  const Finished trained = run("train own.toml --out run --json --quiet");
   ASSERT_EQ(trained.exit_code, 0) << trained.err;
   const Json result = Json::parse(trained.out)["runs"][0];
   EXPECT_EQ(result["shortcuts"], 1) << "sums determine the numbers";
   EXPECT_GT(result["score"].get<double>(), 0.9) << "the likelihood of what is observed";
 
-  const Finished evaluated = run("eval own --model run/model.safetensors --json --quiet --device cpu");
+  const Finished evaluated = run("eval own --model run/model.safetensors --json --quiet");
   ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;
   EXPECT_GT(Json::parse(evaluated.out)["observed_accuracy"].get<double>(), 0.9);
 
