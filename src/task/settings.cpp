@@ -1,5 +1,10 @@
 #include "task/settings.h"
 
+#include <stdexcept>
+
+// Where toml++ takes for granted what it should refuse (the name after `[.`), a build with assertions says so
+// by an exception; without them the next check of toml++ does.
+#define TOML_ASSERT(expression) ((expression) ? void() : throw std::logic_error("no TOML"))
 #include <toml++/toml.h>
 
 #include <algorithm>
@@ -18,11 +23,38 @@ SourceLocation place(const toml::source_region& region, const std::string& file)
           static_cast<int>(region.end.line), static_cast<int>(region.end.column)};
 }
 
+// Outside of strings and comments TOML is ASCII; toml++ looks other letters up in tables that have holes.
+void refuse_other_letters(const std::string& text, const std::string& name) {
+  int line = 1;
+  char inside = 0;  // the quote of a string, or '#'
+  for (std::size_t k = 0; k < text.size(); ++k) {
+    const char c = text[k];
+    if (c == '\n') {
+      ++line;
+      inside = 0;  // a string over several lines is looked at line by line
+    } else if (inside == '"' && c == '\\') {
+      ++k;
+    } else if (inside != 0) {
+      if (c == inside && c != '#') inside = 0;
+    } else if (c == '"' || c == '\'' || c == '#') {
+      inside = c;
+    } else if (static_cast<unsigned char>(c) >= 0x80 ||
+               (static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\r')) {
+      throw InputError({name, line, 0, 0, 0}, "a character that TOML has only in strings and comments",
+                       {"put it into quotes"});
+    }
+  }
+}
+
 toml::table parse(const std::string& text, const std::string& name) {
+  refuse_other_letters(text, name);
   try {
     return toml::parse(text, name);
   } catch (const toml::parse_error& error) {
     throw InputError(place(error.source(), name), std::string(error.description()));
+  } catch (const std::logic_error& error) {
+    throw InputError(SourceLocation{name}, error.what(),
+                     {"a table's header is a name in brackets, like [train]"});
   }
 }
 
@@ -67,11 +99,13 @@ void Settings::add_override(const std::string& assignment) {
     throw UsageError("--set " + assignment + ": expected key=value, as in --set train.rate=1e-3");
   }
   const std::string key = assignment.substr(0, equals), value = assignment.substr(equals + 1);
+  if (value.find_first_of("\r\n") != std::string::npos)
+    throw UsageError("--set " + in_quotes(key) + ": a value stands on one line");
   json parsed = value;
   try {
-    const toml::table table = toml::parse("v = " + value);
+    const toml::table table = parse("v = " + value, "--set");
     parsed = to_json(*table.get("v"), "--set");
-  } catch (const toml::parse_error&) {
+  } catch (const InputError&) {
     // A bare word is a string.
   }
   entries_[key] = {parsed, {"--set " + assignment}, false, true};
