@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "asp/aspif.h"
+#include "text.h"
 
 namespace as2::asp {
 namespace {
@@ -29,13 +30,19 @@ Json to_json(const SourceLocation& place) {
   return Json::array({place.file, place.line, place.column, place.end_line, place.end_column});
 }
 
+int number_of(const Json& json) {
+  if (!json.is_number_integer() || json < 0 || json > 1000000000)
+    throw InputError("the source map has " + in_quotes(json.dump()) + " where a whole number stands");
+  return json.get<int>();
+}
+
 SourceLocation location_of(const Json& json) {
   SourceLocation place;
   place.file = json.at(0).get<std::string>();
-  place.line = json.at(1).get<int>();
-  place.column = json.at(2).get<int>();
-  place.end_line = json.at(3).get<int>();
-  place.end_column = json.at(4).get<int>();
+  place.line = number_of(json.at(1));
+  place.column = number_of(json.at(2));
+  place.end_line = number_of(json.at(3));
+  place.end_column = number_of(json.at(4));
   return place;
 }
 
@@ -76,7 +83,7 @@ class MapReader : public AspifHandler {
   }
 
   void read_map(const Json& json) {
-    if (json.at("version").get<int>() != kVersion) {
+    if (number_of(json.at("version")) != kVersion) {
       throw InputError(here(), "version " + std::to_string(kVersion) + " of the source map expected");
     }
     has_map = true;
