@@ -26,20 +26,26 @@ SourceLocation place(const toml::source_region& region, const std::string& file)
 // Outside of strings and comments TOML is ASCII; toml++ looks other letters up in tables that have holes.
 void refuse_other_letters(const std::string& text, const std::string& name) {
   int line = 1;
-  char inside = 0;  // the quote of a string, or '#'
+  std::string inside;  // what ends the string or comment we are in
   for (std::size_t k = 0; k < text.size(); ++k) {
     const char c = text[k];
-    if (c == '\n') {
-      ++line;
-      inside = 0;  // a string over several lines is looked at line by line
-    } else if (inside == '"' && c == '\\') {
-      ++k;
-    } else if (inside != 0) {
-      if (c == inside && c != '#') inside = 0;
-    } else if (c == '"' || c == '\'' || c == '#') {
-      inside = c;
+    if (c == '\n') ++line;
+    if (!inside.empty()) {
+      if (c == '\\' && inside[0] == '"') {
+        line += text.compare(++k, 1, "\n") == 0 ? 1 : 0;
+      } else if (text.compare(k, inside.size(), inside) == 0) {
+        k += inside.size() - 1;
+        inside.clear();
+      } else if (c == '\n' && inside.size() == 1) {
+        inside.clear();  // a string that is not closed, which toml++ refuses
+      }
+    } else if (c == '#') {
+      inside = "\n";
+    } else if (c == '"' || c == '\'') {
+      inside = std::string(text.compare(k, 3, std::string(3, c)) == 0 ? 3 : 1, c);
+      k += inside.size() - 1;
     } else if (static_cast<unsigned char>(c) >= 0x80 ||
-               (static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\r')) {
+               (static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\r' && c != '\n')) {
       throw InputError({name, line, 0, 0, 0}, "a character that TOML has only in strings and comments",
                        {"put it into quotes"});
     }

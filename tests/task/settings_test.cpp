@@ -52,6 +52,34 @@ std::string refusal(const std::string& text, Read read) {
   return "accepted";
 }
 
+TEST(Settings, OtherLettersStandInStringsAndComments) {
+  Settings settings;
+  settings.add_text(R"(name = """
+über \
+  uns"""  # ähnlich
+note = 'é'
+"ö" = '''
+ñ'''
+count = 3
+)",
+                    "t.toml");
+  EXPECT_EQ(settings.text("name", ""), "über uns");
+  EXPECT_EQ(settings.text("note", ""), "é");
+  EXPECT_EQ(settings.text("ö", ""), "ñ");
+  EXPECT_EQ(settings.integer("count", 0, 0, 9), 3);
+  const auto refusal = [](const std::string& text) {
+    try {
+      Settings().add_text(text, "t.toml");
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(refusal("a = \"\"\"\n\n\"\"\" # é\né = 1\n"), HasSubstr("t.toml:4: error: a character"));
+  EXPECT_THAT(refusal("a = 1\n[.\n"), HasSubstr("t.toml"));
+  EXPECT_THROW(Settings().add_override("a=1\n[b]"), UsageError);
+}
+
 TEST(Settings, ErrorsSayWhereAndWhat) {
   const auto epochs = [](Settings& s) { s.integer("train.epochs", 1, 1, 10); };
   EXPECT_THAT(refusal("[train]\n\nepochs = \"many\"\n", epochs), HasSubstr("task.toml:3:"));
