@@ -32,6 +32,7 @@ struct Shipped {
 const std::vector<Shipped> kShipped = {{"sudoku-best", "sudoku"},
                                        {"sudoku-paper", "sudoku"},
                                        {"digits-best", "digit"},
+                                       {"cells-best", "cell"},
                                        {"addition-n2-best", "addition"},
                                        {"addition-n2-sum-only", "addition"},
                                        {"addition-n4-best", "addition-n4"},
