@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <exception>
 #include <mutex>
 #include <new>
@@ -16,8 +17,18 @@ namespace as2 {
 // threads (`ulimit -u`, `ulimit -v`), those there are do all of it.
 template <class Work>
 void share_work(std::size_t threads, const Work& work) {
+  // The addresses that malloc sets aside for a thread. Where they are scarce, the stacks of many threads
+  // would leave none to the work; so each thread's are kept back until all have started. What is not written
+  // to is no memory. A call of the function, unlike `new`, is never optimised away.
+  struct Room {
+    void* addresses = ::operator new (std::size_t{64} << 20);
+    Room() = default;
+    Room(const Room&) = delete;
+    Room& operator=(const Room&) = delete;
+    ~Room() { ::operator delete(addresses); }
+  };
   std::exception_ptr failure;
-  std::mutex failure_mutex;
+  std::mutex failure_mutex, starting;
   const auto guarded = [&] {
     try {
       work();
@@ -27,11 +38,22 @@ void share_work(std::size_t threads, const Work& work) {
     }
   };
   std::vector<std::thread> helpers;
-  try {
-    helpers.reserve(threads);
-    while (helpers.size() + 1 < threads) helpers.emplace_back(guarded);
-  } catch (const std::system_error&) {
-  } catch (const std::bad_alloc&) {
+  if (threads > 1) {
+    try {
+      const std::lock_guard<std::mutex> wait(starting);
+      std::deque<Room> rooms(1);  // the caller's
+      helpers.reserve(threads);
+      while (helpers.size() + 1 < threads) {
+        rooms.emplace_back();
+        helpers.emplace_back([&] {
+          starting.lock();
+          starting.unlock();
+          guarded();
+        });
+      }
+    } catch (const std::system_error&) {
+    } catch (const std::bad_alloc&) {
+    }
   }
   guarded();
   for (std::thread& helper : helpers) helper.join();

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <thread>
+#include <atomic>
 
 #include "as2/error.h"
+#include "share_work.h"
 #include "vision/cells.h"
 
 namespace as2::vision {
@@ -105,15 +106,10 @@ CellSet make_cells(const std::vector<Family>& families, const datasets::Mnist& m
   for (std::size_t first = 0; !done();) {
     const std::size_t count = 40;
     std::vector<std::vector<Made>> made(count);
-    std::vector<std::thread> workers;
-    for (int worker = 0; worker < options.threads; ++worker) {
-      workers.emplace_back([&, worker] {
-        for (auto k = static_cast<std::size_t>(worker); k < count;
-             k += static_cast<std::size_t>(options.threads))
-          made[k] = pages.make(first + k);
-      });
-    }
-    for (std::thread& worker : workers) worker.join();
+    std::atomic<std::size_t> next{0};
+    share_work(static_cast<std::size_t>(options.threads), [&] {
+      for (std::size_t k = next++; k < count; k = next++) made[k] = pages.make(first + k);
+    });
     for (std::size_t k = 0; k < count; ++k) {
       const int part = Pages::part_of(first + k);
       for (Made& cell : made[k]) {
