@@ -25,6 +25,11 @@ std::string in_digits(double number);
 // atoms are terms. The pieces have no blanks around them and may be empty.
 std::vector<std::string> split_terms(std::string_view text, std::string_view separators);
 
+// Bytes of the character at the front of a text that is not empty; 0 if it is not UTF-8 (overlong forms and
+// surrogates included).
+std::size_t character_size(std::string_view text);
+// Characters of a text in UTF-8, for columns.
+std::size_t characters(std::string_view text);
 // The text with U+FFFD in place of whatever is not UTF-8, since JSON can hold nothing else.
 std::string as_utf8(std::string_view text);
 

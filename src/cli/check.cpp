@@ -14,6 +14,7 @@
 #include "cli/verbs.h"
 #include "compile/dump.h"
 #include "files.h"
+#include "text.h"
 
 namespace as2::cli {
 namespace {
@@ -22,21 +23,15 @@ using compile::ConstraintProgram;
 using compile::FamilySummary;
 using nlohmann::ordered_json;
 
-// Characters of a UTF-8 text, for columns that line up.
-std::size_t width(const std::string& text) {
-  return static_cast<std::size_t>(std::count_if(
-      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
-
 void print_table(const std::vector<std::vector<std::string>>& rows, const std::string& alignment) {
   std::vector<std::size_t> widths(alignment.size(), 0);
   for (const auto& row : rows) {
-    for (std::size_t k = 0; k < row.size(); ++k) widths[k] = std::max(widths[k], width(row[k]));
+    for (std::size_t k = 0; k < row.size(); ++k) widths[k] = std::max(widths[k], characters(row[k]));
   }
   for (const auto& row : rows) {
     std::string line;
     for (std::size_t k = 0; k < row.size(); ++k) {
-      const std::string space(widths[k] - width(row[k]), ' ');
+      const std::string space(widths[k] - characters(row[k]), ' ');
       line += (k > 0 ? "  " : "") + (alignment[k] == 'r' ? space + row[k] : row[k] + space);
     }
     line.erase(line.find_last_not_of(' ') + 1);

@@ -18,63 +18,104 @@ namespace {
 
 using nlohmann::json;
 
-SourceLocation place(const toml::source_region& region, const std::string& file) {
-  return {file, static_cast<int>(region.begin.line), static_cast<int>(region.begin.column),
-          static_cast<int>(region.end.line), static_cast<int>(region.end.column)};
-}
-
-// Outside of strings and comments TOML is ASCII; toml++ looks other letters up in tables that have holes.
-void refuse_other_letters(const std::string& text, const std::string& name) {
-  int line = 1;
-  std::string inside;  // what ends the string or comment we are in
-  for (std::size_t k = 0; k < text.size(); ++k) {
-    const char c = text[k];
-    if (c == '\n') ++line;
-    if (!inside.empty()) {
-      if (c == '\\' && inside[0] == '"') {
-        line += text.compare(++k, 1, "\n") == 0 ? 1 : 0;
-      } else if (text.compare(k, inside.size(), inside) == 0) {
-        k += inside.size() - 1;
-        inside.clear();
-      } else if (c == '\n' && inside.size() == 1) {
-        inside.clear();  // a string that is not closed, which toml++ refuses
+// toml++ looks letters beyond ASCII up in tables that have holes, so it is never shown one: each is written
+// as a mark that the text does not hold and eight ASCII letters, which may stand wherever a letter may, and
+// is read back out of what was parsed. The mark holds the text's hash, since an escape may spell what the
+// text does not.
+class AsciiToml {
+ public:
+  AsciiToml(const std::string& text, const std::string& file) : file_(file) {
+    std::size_t number = std::hash<std::string>()(text);
+    do {
+      mark_ = "q" + std::to_string(number++) + "q";
+    } while (text.find(mark_) != std::string::npos);
+    const std::size_t byte_order_mark = text.compare(0, 3, "\xEF\xBB\xBF") == 0 ? 3 : 0;
+    for (std::string_view rest = std::string_view(text).substr(byte_order_mark); !rest.empty();) {
+      const std::size_t size = character_size(rest);
+      if (size == 0) {
+        throw InputError({file, static_cast<int>(lines_.size()), 0, 0, 0}, "this line is not UTF-8",
+                         {"save the file as UTF-8"});
       }
-    } else if (c == '#') {
-      inside = "\n";
-    } else if (c == '"' || c == '\'') {
-      inside = std::string(text.compare(k, 3, std::string(3, c)) == 0 ? 3 : 1, c);
-      k += inside.size() - 1;
-    } else if (static_cast<unsigned char>(c) >= 0x80 ||
-               (static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\r' && c != '\n')) {
-      throw InputError({name, line, 0, 0, 0}, "a character that TOML has only in strings and comments",
-                       {"put it into quotes"});
+      if (size == 1) {
+        text_ += rest[0];
+        if (rest[0] == '\n') lines_.push_back(text_.size());
+      } else {
+        text_ += mark_ + std::string(2 * (kMostBytes - size), 'a');
+        for (const char c : rest.substr(0, size))
+          text_ += {static_cast<char>('a' + (c >> 4 & 15)), static_cast<char>('a' + (c & 15))};
+      }
+      rest.remove_prefix(size);
     }
   }
-}
 
-toml::table parse(const std::string& text, const std::string& name) {
-  refuse_other_letters(text, name);
-  try {
-    return toml::parse(text, name);
-  } catch (const toml::parse_error& error) {
-    throw InputError(place(error.source(), name), std::string(error.description()));
-  } catch (const std::logic_error& error) {
-    throw InputError(SourceLocation{name}, error.what(),
-                     {"a table's header is a name in brackets, like [train]"});
+  toml::table parse() const {
+    try {
+      return toml::parse(text_, file_);
+    } catch (const toml::parse_error& error) {
+      std::string description = original(error.description());
+      // toml++ ends with the character it stumbled over, which may be the first of a mark.
+      const std::size_t at = offset(error.source().begin), end = description.rfind("q'");
+      if (text_.compare(at, mark_.size(), mark_) == 0 && end != std::string::npos)
+        description.replace(end, 1, original(std::string_view(text_).substr(at, width())));
+      throw InputError(place(error.source()), description);
+    } catch (const std::logic_error& error) {
+      throw InputError(SourceLocation{file_}, error.what(),
+                       {"a table's header is a name in brackets, like [train]"});
+    }
   }
-}
 
-json to_json(const toml::node& node, const std::string& file) {
+  // What `parsed`, a part of what toml++ read, is in the text.
+  std::string original(std::string_view parsed) const {
+    std::string result;
+    for (std::size_t at;
+         (at = parsed.find(mark_)) != std::string_view::npos && at + width() <= parsed.size();) {
+      result += parsed.substr(0, at);
+      for (std::size_t k = at + mark_.size(); k < at + width(); k += 2) {
+        if (const int byte = (parsed[k] - 'a') << 4 | (parsed[k + 1] - 'a'))
+          result += static_cast<char>(byte);
+      }
+      parsed.remove_prefix(at + width());
+    }
+    return result.append(parsed);
+  }
+
+  SourceLocation place(const toml::source_region& region) const {
+    return {file_, static_cast<int>(region.begin.line), column(region.begin),
+            static_cast<int>(region.end.line), column(region.end)};
+  }
+
+ private:
+  static constexpr std::size_t kMostBytes = 4;  // of a letter
+  std::size_t width() const { return mark_.size() + 2 * kMostBytes; }
+
+  // Where toml++'s position lies in what it was shown, or the letter around it begins.
+  std::size_t offset(const toml::source_position& position) const {
+    if (!position) return text_.size();
+    const std::size_t at = lines_.at(position.line - 1) + position.column - 1, mark = text_.rfind(mark_, at);
+    return mark != std::string::npos && mark + width() > at ? mark : std::min(at, text_.size());
+  }
+  int column(const toml::source_position& position) const {
+    if (!position) return 0;
+    const std::size_t begin = lines_.at(position.line - 1);
+    return 1 + static_cast<int>(
+                   characters(original(std::string_view(text_).substr(begin, offset(position) - begin))));
+  }
+
+  std::string file_, mark_, text_;
+  std::vector<std::size_t> lines_{0};  // where they begin
+};
+
+json to_json(const toml::node& node, const AsciiToml& source) {
   if (const auto* value = node.as_boolean()) return value->get();
   if (const auto* value = node.as_integer()) return value->get();
   if (const auto* value = node.as_floating_point()) return value->get();
-  if (const auto* value = node.as_string()) return value->get();
+  if (const auto* value = node.as_string()) return source.original(value->get());
   if (const auto* array = node.as_array()) {
     json values = json::array();
-    for (const toml::node& element : *array) values.push_back(to_json(element, file));
+    for (const toml::node& element : *array) values.push_back(to_json(element, source));
     return values;
   }
-  throw InputError(place(node.source(), file), "a date or an inline table cannot stand here",
+  throw InputError(source.place(node.source()), "a date or an inline table cannot stand here",
                    {"use a number, a string, true, false or a list of those"});
 }
 
@@ -85,18 +126,18 @@ void Settings::add_file(const std::string& path) {
 }
 
 void Settings::add_text(const std::string& text, const std::string& name) {
-  const toml::table root = parse(text, name);
+  const AsciiToml source(text, name);
   const auto add = [&](const auto& self, const toml::table& table, const std::string& prefix) -> void {
     for (const auto& [key, node] : table) {
-      const std::string full = prefix + std::string(key.str());
+      const std::string full = prefix + source.original(key.str());
       if (const toml::table* inner = node.as_table()) {
         self(self, *inner, full + ".");
       } else {
-        entries_[full] = {to_json(node, name), place(node.source(), name), false};
+        entries_[full] = {to_json(node, source), source.place(node.source()), false};
       }
     }
   };
-  add(add, root, "");
+  add(add, source.parse(), "");
 }
 
 void Settings::add_override(const std::string& assignment) {
@@ -107,10 +148,12 @@ void Settings::add_override(const std::string& assignment) {
   const std::string key = assignment.substr(0, equals), value = assignment.substr(equals + 1);
   if (value.find_first_of("\r\n") != std::string::npos)
     throw UsageError("--set " + in_quotes(key) + ": a value stands on one line");
+  if (as_utf8(assignment) != assignment)
+    throw UsageError("--set " + in_quotes(as_utf8(assignment)) + ": this is not UTF-8");
   json parsed = value;
   try {
-    const toml::table table = parse("v = " + value, "--set");
-    parsed = to_json(*table.get("v"), "--set");
+    const AsciiToml source("v = " + value, "--set");
+    parsed = to_json(*source.parse().get("v"), source);
   } catch (const InputError&) {
     // A bare word is a string.
   }

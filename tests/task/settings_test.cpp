@@ -52,32 +52,52 @@ std::string refusal(const std::string& text, Read read) {
   return "accepted";
 }
 
-TEST(Settings, OtherLettersStandInStringsAndComments) {
+TEST(Settings, LettersBeyondAsciiStandWhereTomlHasThem) {
   Settings settings;
-  settings.add_text(R"(name = """
+  settings.add_text(
+      "\xEF\xBB\xBF"
+      R"(name = """
 über \
   uns"""  # ähnlich
 note = 'é'
 "ö" = '''
 ñ'''
+spelt = "\u00e9\U0001F600"
+quoted = """é""""
+list = ["日本", '😀']
 count = 3
 )",
-                    "t.toml");
+      "t.toml");
   EXPECT_EQ(settings.text("name", ""), "über uns");
   EXPECT_EQ(settings.text("note", ""), "é");
   EXPECT_EQ(settings.text("ö", ""), "ñ");
+  EXPECT_EQ(settings.text("spelt", ""), "é😀");
+  EXPECT_EQ(settings.text("quoted", ""), "é\"");
+  EXPECT_EQ(settings.texts("list", {}), (std::vector<std::string>{"日本", "😀"}));
   EXPECT_EQ(settings.integer("count", 0, 0, 9), 3);
-  const auto refusal = [](const std::string& text) {
-    try {
-      Settings().add_text(text, "t.toml");
-    } catch (const InputError& error) {
-      return std::string(error.what());
-    }
-    return std::string();
+  Settings typed;
+  typed.add_override("name=größe");
+  typed.add_override("list=['é']");
+  EXPECT_EQ(typed.text("name", ""), "größe");
+  EXPECT_EQ(typed.texts("list", {}), std::vector<std::string>{"é"});
+}
+
+TEST(Settings, LettersBeyondAsciiAreNamedWhereTheyCannotStand) {
+  const auto refused = [](const std::string& text) {
+    return refusal(text, [](Settings& s) { s.refuse_unused(); });
   };
-  EXPECT_THAT(refusal("a = \"\"\"\n\n\"\"\" # é\né = 1\n"), HasSubstr("t.toml:4: error: a character"));
-  EXPECT_THAT(refusal("a = 1\n[.\n"), HasSubstr("t.toml"));
+  EXPECT_THAT(refused("a = \"\"\"\n\n\"\"\" # é\né = 1\n"), HasSubstr("no setting is called 'a'"));
+  EXPECT_THAT(refused("\n[größe]\né.ü = 1\n"),
+              HasSubstr("task.toml:3:7-8: error: no setting is called 'größe.é.ü'"));
+  EXPECT_THAT(refused("a = é\n"), HasSubstr("task.toml:1:5"));
+  EXPECT_THAT(refused("é = 'ü' x\n"), HasSubstr("task.toml:1:9"));
+  EXPECT_THAT(refused("a = 0xé\n"), HasSubstr("task.toml:1:"));
+  EXPECT_THAT(refused("a = \"\\é\"\n"), HasSubstr("task.toml:1:"));
+  EXPECT_THAT(refused("é = 1\né = 2\n"), HasSubstr("'é'"));
+  EXPECT_THAT(refused("a = 1\n# \xFF\n"), HasSubstr("task.toml:2: error: this line is not UTF-8"));
+  EXPECT_THAT(refused("a = 1\n[.\n"), HasSubstr("task.toml"));
   EXPECT_THROW(Settings().add_override("a=1\n[b]"), UsageError);
+  EXPECT_THROW(Settings().add_override("a=\xFF"), UsageError);
 }
 
 TEST(Settings, ErrorsSayWhereAndWhat) {
