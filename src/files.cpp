@@ -5,13 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <ostream>
-#include <sstream>
 #include <streambuf>
 
 #include "as2/error.h"
@@ -125,13 +124,24 @@ void throw_file_error(const fs::path& path, const std::string& what, int code) {
 std::string read_file(const fs::path& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) throw InputError({path.string()}, "found a folder, expected a file");
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw_file_error(path, "cannot be opened", errno);
-  std::ostringstream bytes;
-  errno = 0;
-  if (in.peek() != std::ifstream::traits_type::eof()) bytes << in.rdbuf();
-  if (in.bad() || !bytes) throw_file_error(path, "cannot be read to its end", errno != 0 ? errno : EIO);
-  return std::move(bytes).str();
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) throw_file_error(path, "cannot be opened", errno);
+  const Descriptor file(fd);
+  // Its size is a guess: a pipe says 0, and a file may grow.
+  struct stat about {};
+  std::string bytes;
+  if (::fstat(fd, &about) == 0 && about.st_size > 0)
+    bytes.reserve(static_cast<std::size_t>(about.st_size) + 1);
+  for (std::size_t size = 0;;) {
+    bytes.resize(std::max(bytes.capacity(), size + 4096));
+    const ssize_t got = ::read(fd, bytes.data() + size, bytes.size() - size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw_file_error(path, "cannot be read to its end", errno);
+    size += static_cast<std::size_t>(got);
+    if (got > 0) continue;
+    bytes.resize(size);
+    return bytes;
+  }
 }
 
 void write_file(const fs::path& path, const std::function<void(std::ostream&)>& write) {

@@ -97,8 +97,7 @@ class Solving {
  public:
   Solving(const SolveArguments& arguments, const Engine& engine)
       : arguments_(arguments),
-        // A board is solved in less time than starting a second thread takes.
-        threads_(arguments.images.size() == 1 ? 1 : arguments.engine.threads),
+        threads_(arguments.engine.threads),
         board_(boards::open_board_solver(
             arguments.model.empty() ? infer::default_model("sudoku") : fs::path(arguments.model),
             arguments.box, opener(engine, for_solving(arguments.engine, threads_.count())),

@@ -1,7 +1,6 @@
 #include "formats/safetensors.h"
 
 #include <algorithm>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -64,14 +63,7 @@ struct Entry {
 
 class Reader {
  public:
-  explicit Reader(const std::filesystem::path& path)
-      : path_(path), in_(path, std::ios::binary | std::ios::ate) {
-    std::error_code error;
-    if (std::filesystem::is_directory(path, error)) fail(path, "found a folder, expected a file");
-    if (!in_) throw InputError({path.string()}, "cannot be opened");
-    file_bytes_ = static_cast<std::uint64_t>(in_.tellg());
-    in_.seekg(0);
-  }
+  Reader(const std::string& bytes, const std::filesystem::path& path) : bytes_(bytes), path_(path) {}
 
   SafeTensorFile read() {
     const Json header = read_header();
@@ -96,39 +88,35 @@ class Reader {
       }
       offset = entry.end;
     }
-    if (offset != file_bytes_ - data_begin_) {
-      fail(path_, "found " + std::to_string(file_bytes_ - data_begin_) + " bytes of data, expected " +
-                      std::to_string(offset));
+    if (offset != data_bytes()) {
+      fail(path_,
+           "found " + std::to_string(data_bytes()) + " bytes of data, expected " + std::to_string(offset));
     }
+    const auto* data = reinterpret_cast<const std::byte*>(bytes_.data()) + data_begin_;
     for (Entry& entry : entries) {
-      entry.tensor.data.resize(entry.end - entry.begin);
-      take(reinterpret_cast<char*>(entry.tensor.data.data()), entry.tensor.data.size());
+      entry.tensor.data.assign(data + entry.begin, data + entry.end);
       file.tensors.push_back(std::move(entry.tensor));
     }
     return file;
   }
 
  private:
-  void take(char* to, std::uint64_t count) {
-    if (!in_.read(to, static_cast<std::streamsize>(count))) fail(path_, "the file ends early");
-  }
+  std::uint64_t data_bytes() const { return bytes_.size() - data_begin_; }
 
   Json read_header() {
-    if (file_bytes_ < 8) {
-      fail(path_,
-           "found " + std::to_string(file_bytes_) + " bytes, expected at least the 8 of the header's length");
+    if (bytes_.size() < 8) {
+      fail(path_, "found " + std::to_string(bytes_.size()) +
+                      " bytes, expected at least the 8 of the header's length");
     }
-    unsigned char prefix[8];
-    take(reinterpret_cast<char*>(prefix), sizeof prefix);
     std::uint64_t length = 0;
-    for (int k = 7; k >= 0; --k) length = length << 8 | prefix[k];
-    if (length > std::min(file_bytes_ - 8, kMaxHeaderBytes)) {
+    for (std::size_t k = 8; k-- > 0;) length = length << 8 | static_cast<unsigned char>(bytes_[k]);
+    const std::uint64_t most = std::min<std::uint64_t>(bytes_.size() - 8, kMaxHeaderBytes);
+    if (length > most) {
       fail(path_, "the header is said to have " + std::to_string(length) + " bytes, expected at most " +
-                      std::to_string(std::min(file_bytes_ - 8, kMaxHeaderBytes)));
+                      std::to_string(most));
     }
     data_begin_ = 8 + length;
-    std::string text(length, '\0');
-    take(text.data(), length);
+    const std::string text = bytes_.substr(8, length);
     if (text.empty() || text.front() != '{') fail(path_, "the header does not begin with '{'");
 
     std::set<std::string> names;
@@ -176,9 +164,9 @@ class Reader {
       entry.tensor.shape.push_back(static_cast<std::int64_t>(extent));
     }
     const auto offsets = numbers(value["data_offsets"], what + "data_offsets");
-    if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] > file_bytes_ - data_begin_) {
-      fail(path_, what + "data_offsets are not a range within the file's " +
-                      std::to_string(file_bytes_ - data_begin_) + " bytes of data");
+    if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] > data_bytes()) {
+      fail(path_, what + "data_offsets are not a range within the file's " + std::to_string(data_bytes()) +
+                      " bytes of data");
     }
     entry.begin = offsets[0];
     entry.end = offsets[1];
@@ -206,9 +194,8 @@ class Reader {
     return result;
   }
 
+  const std::string& bytes_;
   const std::filesystem::path& path_;
-  std::ifstream in_;
-  std::uint64_t file_bytes_ = 0;
   std::uint64_t data_begin_ = 0;
 };
 
@@ -230,7 +217,11 @@ const SafeTensor* SafeTensorFile::find(const std::string& name) const {
 }
 
 SafeTensorFile read_safetensors(const std::filesystem::path& path) {
-  return Reader(path).read();
+  return parse_safetensors(read_file(path), path);
+}
+
+SafeTensorFile parse_safetensors(const std::string& bytes, const std::filesystem::path& path) {
+  return Reader(bytes, path).read();
 }
 
 void write_safetensors(const std::filesystem::path& path, const SafeTensorFile& file) {

@@ -36,6 +36,8 @@ struct SafeTensorFile {
 
 // Reads and checks a whole file; anything malformed or truncated is an InputError that names the file.
 SafeTensorFile read_safetensors(const std::filesystem::path& path);
+// The same of a file's bytes; `path` names it in messages.
+SafeTensorFile parse_safetensors(const std::string& bytes, const std::filesystem::path& path);
 
 // Writes under a temporary name, then renames the file. Every tensor must hold exactly the bytes its shape
 // asks for.

@@ -254,8 +254,15 @@ void write_card(const Card& card) {
   write_file(card_path(card.weights), out.dump(1) + "\n");
 }
 
-void check_weights(const Card& card) {
-  const std::string found = formats::sha256(read_file(card.weights));
+formats::SafeTensorFile read_weights(const Card& card) {
+  const std::string bytes = read_file(card.weights);
+  formats::SafeTensorFile file = formats::parse_safetensors(bytes, card.weights);
+  check_weights(card, bytes);
+  return file;
+}
+
+void check_weights(const Card& card, const std::string& bytes) {
+  const std::string found = formats::sha256(bytes);
   if (found == card.sha256) return;
   // Weights are written first, then their card: a process that ends between the two leaves an older card.
   std::error_code none;

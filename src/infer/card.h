@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "formats/safetensors.h"
 #include "infer/network_options.h"
 #include "infer/program.h"
 
@@ -65,8 +66,10 @@ Card read_card(const std::filesystem::path& weights);
 // Writes it beside its weights, with their checksum.
 void write_card(const Card& card);
 
-// InputError unless the weights are those the card was written for.
-void check_weights(const Card& card);
+// The tensors of the card's weights; InputError unless they are those the card was written for.
+formats::SafeTensorFile read_weights(const Card& card);
+// InputError unless these are the bytes that the card was written for.
+void check_weights(const Card& card, const std::string& bytes);
 // InputError unless the network runs on `program`: a soft-tp reasoner on every program with the same
 // families, a transformer on the one it was trained on, perception alone on any.
 void check_program(const Card& card, const compile::ConstraintProgram& program);

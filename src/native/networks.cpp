@@ -57,8 +57,7 @@ class NativeGuide : public infer::Guide {
 Networks::Networks(const infer::Card& card, std::shared_ptr<const compile::ConstraintProgram> program,
                    const EngineOptions& options)
     : program_(std::move(program)), options_(options), threads_(options.threads) {
-  const formats::SafeTensorFile file = formats::read_safetensors(card.weights);
-  infer::check_weights(card);
+  const formats::SafeTensorFile file = infer::read_weights(card);
   infer::check_program(card, *program_);
   const kernels::Version& version = options.version ? *options.version : *kernels::versions().front();
   Weights weights(file, card.weights.string());

@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numeric>
 
 #include "native/memory.h"
@@ -28,9 +29,10 @@ namespace {
 constexpr std::int64_t kTaps = 9;
 constexpr std::int64_t kPoints = 36;
 constexpr std::int64_t kTileSide = 4;        // of the result
-constexpr std::int64_t kRowsAtOnce = 64;     // of a product, about
+constexpr std::int64_t kRowsAtOnce = 16;     // of a product, about
 constexpr std::int64_t kFewestChannels = 8;  // for tiles: with fewer, turning them takes longer than it saves
-constexpr std::int64_t kMostAtOnce = 16;
+constexpr std::int64_t kMostAtOnce = 8;
+constexpr std::int64_t kSideBySide = 8;  // kernels turned together; panels are as wide, or a multiple of it
 
 // [outputs, inputs, 3, 3] as nine taps.
 Floats packed_taps(const kernels::Version& version, std::int64_t inputs, std::int64_t outputs,
@@ -40,7 +42,7 @@ Floats packed_taps(const kernels::Version& version, std::int64_t inputs, std::in
   return packed;
 }
 
-// [outputs, inputs, 3, 3] as the points G g Gᵀ, each a matrix of its own.
+// [outputs, inputs, 3, 3] as the points G g Gᵀ, panel by panel; in each, one matrix per point.
 Floats packed_points(const kernels::Version& version, std::int64_t inputs, std::int64_t outputs,
                      const std::vector<float>& weight) {
   // Of the polynomial with these roots but one, divided by its value there; the last row is the point ∞.
@@ -49,27 +51,34 @@ Floats packed_points(const kernels::Version& version, std::int64_t inputs, std::
   constexpr double kTurn[6][3] = {
       {1 / (a2 * b2), 0, 0},        {1 / near, a / near, a2 / near}, {1 / near, -a / near, a2 / near},
       {1 / far, b / far, b2 / far}, {1 / far, -b / far, b2 / far},   {0, 0, 1}};
-  const std::int64_t size = kernels::packed_size(version, 1, inputs, outputs);
-  const std::size_t kernels = weight.size() / kTaps;
-  Floats packed(elements(kPoints * size));
-  std::vector<float> points(elements(kPoints) * kernels);
-  for (std::size_t k = 0; k < kernels; ++k) {
-    const float* g = weight.data() + k * kTaps;
-    for (int row = 0; row < 6; ++row) {
-      const double* turn = kTurn[row];
-      double line[3];
-      for (int x = 0; x < 3; ++x)
-        line[x] = turn[0] * double{g[x]} + turn[1] * double{g[3 + x]} + turn[2] * double{g[6 + x]};
-      for (int column = 0; column < 6; ++column) {
-        const double* across = kTurn[column];
-        points[static_cast<std::size_t>(6 * row + column) * kernels + k] =
-            static_cast<float>(across[0] * line[0] + across[1] * line[1] + across[2] * line[2]);
+  const std::int64_t panel = version.panel;
+  Floats packed(elements(kernels::packed_size(version, kPoints, inputs, outputs)));
+  for (std::int64_t first = 0; first < outputs; first += kSideBySide) {
+    float* own = packed.data() + first / panel * panel * kPoints * inputs + first % panel;
+    const std::int64_t some = std::min(kSideBySide, outputs - first);
+    for (std::int64_t input = 0; input < inputs; ++input, own += panel) {
+      double g[kTaps][kSideBySide] = {};
+      for (std::int64_t n = 0; n < some; ++n) {
+        for (std::int64_t t = 0; t < kTaps; ++t)
+          g[t][n] = double{weight[elements(((first + n) * inputs + input) * kTaps + t)]};
+      }
+      for (int row = 0; row < 6; ++row) {
+        const double* turn = kTurn[row];
+        double line[3][kSideBySide];
+        for (int x = 0; x < 3; ++x) {
+          for (std::int64_t n = 0; n < kSideBySide; ++n)
+            line[x][n] = turn[0] * g[x][n] + turn[1] * g[3 + x][n] + turn[2] * g[6 + x][n];
+        }
+        for (int column = 0; column < 6; ++column) {
+          const double* across = kTurn[column];
+          float* to = own + (6 * row + column) * inputs * panel;
+          for (std::int64_t n = 0; n < kSideBySide; ++n)
+            to[n] =
+                static_cast<float>(across[0] * line[0][n] + across[1] * line[1][n] + across[2] * line[2][n]);
+        }
       }
     }
   }
-  for (std::int64_t point = 0; point < kPoints; ++point)
-    kernels::pack(version, 1, inputs, outputs, points.data() + elements(point) * kernels, 0, 1, inputs,
-                  packed.data() + point * size);
   return packed;
 }
 
@@ -109,7 +118,7 @@ struct PerceptionNet::Sizes {
         if (!layer.by_tiles) continue;
         const std::int64_t rows = chunk * layer.tiles() * layer.tiles();
         points = std::max(points, kPoints * point_size(rows, layer.inputs));
-        products = std::max(products, kPoints * point_size(rows, layer.outputs));
+        products = std::max(products, kPoints * point_size(rows, net.version_->panel));
       }
     }
     flat = group * net.embed_.inputs;
@@ -166,16 +175,11 @@ PerceptionNet::PerceptionNet(const kernels::Version& version, const infer::Perce
   // The embedding's weights know channels before pixels; ours come pixel by pixel.
   const std::int64_t pixels = side * side, flat = inputs * pixels;
   const auto given = weights.take("perception.embed.weight", {options.d_model, flat});
-  std::vector<float> turned(given.size());
-  for (std::int64_t row = 0; row < options.d_model; ++row) {
-    for (std::int64_t channel = 0; channel < inputs; ++channel) {
-      for (std::int64_t pixel = 0; pixel < pixels; ++pixel)
-        turned[elements(row * flat + pixel * inputs + channel)] =
-            given[elements(row * flat + channel * pixels + pixel)];
-    }
-  }
-  embed_ = Linear::of(version, flat, options.d_model, turned,
-                      weights.take("perception.embed.bias", {options.d_model}));
+  embed_ = {&version, flat, options.d_model,
+            Floats(elements(kernels::packed_size(version, 1, flat, options.d_model))),
+            weights.take("perception.embed.bias", {options.d_model})};
+  kernels::pack(version, pixels, inputs, options.d_model, given.data(), 1, pixels, flat,
+                embed_.packed.data());
   head_ = Linear::take(version, weights, "perception.head", options.d_model, options.symbols);
   temperature_ = weights.take_one("perception.temperature");
 }
@@ -208,25 +212,30 @@ void PerceptionNet::convolve_by_taps(const Layer& layer, std::int64_t count, con
 
 void PerceptionNet::convolve_by_tiles(const Layer& layer, std::int64_t count, const float* pictures,
                                       Scratch& scratch) const {
-  const std::int64_t each = layer.tiles() * layer.tiles(), rows = count * each;
-  kernels::Tiles from{layer.tiles(), layer.inputs, point_size(rows, layer.inputs), false};
-  kernels::Tiles to{layer.tiles(), layer.outputs, point_size(rows, layer.outputs), layer.pooled};
+  const std::int64_t each = layer.tiles() * layer.tiles(), rows = count * each, panel = version_->panel;
+  const kernels::Tiles from{layer.tiles(), layer.inputs, point_size(rows, layer.inputs),
+                            layer.inputs,  layer.inputs, false};
   for (std::int64_t n = 0; n < count; ++n)
     version_->tiles_to_points(from, pictures + n * layer.bordered(), layer.wide() * layer.inputs,
                               scratch.points.data() + n * each * layer.inputs);
+  // Panel by panel, so that products are turned back while they are near.
+  kernels::Tiles to{layer.tiles(), 0, point_size(rows, panel), panel, layer.outputs, layer.pooled};
   kernels::Product product;
   product.rows = rows;
   product.depth = product.a_row = layer.inputs;
-  product.columns = product.c_row = layer.outputs;
-  for (std::int64_t point = 0; point < kPoints; ++point) {
-    product.a = scratch.points.data() + point * from.point;
-    product.b = layer.packed.data() + point * (static_cast<std::int64_t>(layer.packed.size()) / kPoints);
-    product.c = scratch.products.data() + point * to.point;
-    version_->product(product);
+  product.c_row = panel;
+  product.b = layer.packed.data();
+  for (std::int64_t first = 0; first < layer.outputs; first += panel) {
+    to.channels = product.columns = std::min(panel, layer.outputs - first);
+    for (std::int64_t point = 0; point < kPoints; ++point, product.b += layer.inputs * panel) {
+      product.a = scratch.points.data() + point * from.point;
+      product.c = scratch.products.data() + point * to.point;
+      version_->product(product);
+    }
+    for (std::int64_t n = 0; n < count; ++n)
+      version_->points_to_tiles(to, scratch.products.data() + n * each * panel, layer.result(),
+                                scratch.plain.data() + n * layer.result_size() + first);
   }
-  for (std::int64_t n = 0; n < count; ++n)
-    version_->points_to_tiles(to, scratch.products.data() + n * each * layer.outputs, layer.result(),
-                              scratch.plain.data() + n * layer.result_size());
 }
 
 // `pictures` [count, 28 · 28] to scratch.flat [count, embed_.inputs].
@@ -274,13 +283,18 @@ void PerceptionNet::run(Threads& threads, std::size_t memory, std::int64_t count
   if (count == 0) return;
   const Share share =
       share_memory(memory, 0, Sizes(*this, 1).bytes(), threads.count(), count, kMostAtOnce, "pictures");
-  std::vector<Scratch> scratch(elements(share.workers), Scratch(Sizes(*this, share.at_once)));
-  const std::int64_t tasks = (count + share.at_once - 1) / share.at_once;
+  const std::int64_t tasks = (count + share.at_once - 1) / share.at_once,
+                     each = (count + tasks - 1) / tasks;  // all tasks alike
+  const Sizes sizes(*this, each);
+  std::vector<std::unique_ptr<Scratch>> scratches(elements(share.workers));
   threads.run(
       tasks,
       [&](std::int64_t task, int worker) {
-        Scratch& own = scratch[elements(worker)];
-        const std::int64_t first = task * share.at_once, some = std::min(share.at_once, count - first);
+        std::unique_ptr<Scratch>& scratch = scratches[elements(worker)];
+        if (!scratch) scratch = std::make_unique<Scratch>(sizes);
+        Scratch& own = *scratch;
+        const std::int64_t first = task * each, some = std::min(each, count - first);
+        if (some <= 0) return;
         see(some, pictures + first * kPixels, own);
         embed_.apply(some, own.flat.data(), own.embedding.data());
         // One by one: numbers side by side share a division.

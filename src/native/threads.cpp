@@ -36,8 +36,20 @@ struct Threads::Pool {
     }
   }
 
-  void help(int worker) {
-    std::uint64_t seen = 0;
+  // Starts the helpers that are missing; returns how many workers there are, `wanted` at most.
+  int ready(int wanted) {
+    try {
+      while (static_cast<int>(helpers.size()) + 1 < wanted) {
+        const int worker = static_cast<int>(helpers.size()) + 1;
+        helpers.emplace_back([this, worker, seen = call] { help(worker, seen); });
+      }
+    } catch (const std::system_error&) {
+      // The system gives no more; those there are do all the work.
+    }
+    return std::min(wanted, static_cast<int>(helpers.size()) + 1);
+  }
+
+  void help(int worker, std::uint64_t seen) {
     std::unique_lock<std::mutex> lock(mutex);
     for (;;) {
       begin.wait(lock, [&] { return closing || call != seen; });
@@ -52,15 +64,9 @@ struct Threads::Pool {
   }
 };
 
-Threads::Threads(int count) : pool_(std::make_unique<Pool>()) {
+Threads::Threads(int count) : pool_(std::make_unique<Pool>()), count_(count) {
   AS2_REQUIRE(count >= 0, "a number of threads");
-  if (count == 0) count = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  try {
-    for (int worker = 1; worker < count; ++worker)
-      pool_->helpers.emplace_back([pool = pool_.get(), worker] { pool->help(worker); });
-  } catch (const std::system_error&) {
-    // The system gives no more; those there are do all the work.
-  }
+  if (count == 0) count_ = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 }
 
 Threads::~Threads() {
@@ -72,15 +78,11 @@ Threads::~Threads() {
   for (std::thread& helper : pool_->helpers) helper.join();
 }
 
-int Threads::count() const {
-  return static_cast<int>(pool_->helpers.size()) + 1;
-}
-
 void Threads::run(std::int64_t tasks, const std::function<void(std::int64_t, int)>& work, int workers) {
   if (tasks <= 0) return;
-  if (workers <= 0) workers = count();
-  const int wanted = static_cast<int>(std::min<std::int64_t>({tasks, workers, count()}));
+  if (workers <= 0) workers = count_;
   const std::lock_guard<std::mutex> turn(pool_->one_call);
+  const int wanted = pool_->ready(static_cast<int>(std::min<std::int64_t>({tasks, workers, count_})));
   {
     const std::lock_guard<std::mutex> lock(pool_->mutex);
     pool_->work = &work;

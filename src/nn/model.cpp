@@ -91,14 +91,8 @@ void save_model(infer::Card card, const Model& model, const compile::ConstraintP
   infer::write_card(card);
 }
 
-formats::SafeTensorFile read_weights(const infer::Card& card) {
-  formats::SafeTensorFile file = formats::read_safetensors(card.weights);
-  infer::check_weights(card);
-  return file;
-}
-
 std::shared_ptr<Model> load_model(const infer::Card& card, const compile::ConstraintProgram& program) {
-  const formats::SafeTensorFile file = read_weights(card);
+  const formats::SafeTensorFile file = infer::read_weights(card);
   infer::check_program(card, program);
   auto model = std::make_shared<Model>(card.network, program);
   unpack_module(*model, file, card.weights);

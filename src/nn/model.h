@@ -40,9 +40,6 @@ struct SaveOptions {
 void save_model(infer::Card card, const Model& model, const compile::ConstraintProgram& program,
                 const SaveOptions& options = {});
 
-// The tensors of a weights file, checked against its card.
-formats::SafeTensorFile read_weights(const infer::Card& card);
-
 // Rebuilds the model from its card for `program`, with its weights. InputError says what does not fit.
 std::shared_ptr<Model> load_model(const infer::Card& card, const compile::ConstraintProgram& program);
 

@@ -45,7 +45,7 @@ std::vector<ParameterGroup> parameter_groups(nn::Model& model, const InferenceMo
 void take_weights(nn::Model& model, const Config& config) {
   if (config.perception_from.empty() && config.reasoner_from.empty()) {
     if (!config.start_from.empty())
-      nn::unpack_module(model, nn::read_weights(infer::read_card(config.start_from)), config.start_from);
+      nn::unpack_module(model, infer::read_weights(infer::read_card(config.start_from)), config.start_from);
     return;
   }
   const auto unpack = [&](torch::nn::Module* part, const std::string& own, const std::string& half) {
@@ -54,7 +54,7 @@ void take_weights(nn::Model& model, const Config& config) {
     if (part == nullptr)
       throw InputError({file}, "is to give its " + half + ", and the network to train has none",
                        {"leave --" + half + " out, or choose a preset whose network has one"});
-    nn::unpack_module(*part, nn::read_weights(infer::read_card(file)), file, half + ".");
+    nn::unpack_module(*part, infer::read_weights(infer::read_card(file)), file, half + ".");
   };
   unpack(model.perception.is_empty() ? nullptr : model.perception.get(), config.perception_from,
          "perception");

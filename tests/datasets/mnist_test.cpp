@@ -15,6 +15,8 @@
 #include "files.h"
 #include "formats/gzip.h"
 #include "formats/sha256.h"
+#include "formats/sha256_blocks.h"
+#include "random.h"
 #include "support/temporary_folder.h"
 
 namespace as2::datasets {
@@ -67,6 +69,16 @@ TEST(Sha256, MatchesPublishedValues) {
             "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
   EXPECT_EQ(formats::sha256(std::string(1000000, 'a')),
             "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+
+TEST(Sha256, IsTheSameByEveryVersionThatTheProcessorRuns) {
+  Random random(3);
+  for (std::size_t size = 0; size < 300; ++size) {
+    std::string bytes;
+    while (bytes.size() < size) bytes += static_cast<char>(random.below(256));
+    for (const auto version : formats::sha256_versions())
+      EXPECT_EQ(formats::sha256(bytes, version), formats::sha256(bytes, formats::sha256_versions().back()));
+  }
 }
 
 TEST(Gzip, UnpacksAndRefusesWhatIsBroken) {

@@ -71,7 +71,7 @@ TEST_F(CardFile, ComesBackAsItWasWritten) {
   EXPECT_EQ(to_json(card.network), whole_["model"]);
   EXPECT_EQ(card.about, json({{"seed", 3}}));
   EXPECT_EQ(load_program(card.program)->hash, card.shape.hash);
-  EXPECT_NO_THROW(check_weights(card));
+  EXPECT_NO_THROW(check_weights(card, read_file(card.weights)));
   EXPECT_NO_THROW(check_program(card, *program_));
 }
 
@@ -116,7 +116,7 @@ TEST_F(CardFile, NoticesAHalfReplacedPairAndSaysWhichFileToTakeBack) {
   write_file(weights_, "Weights");
   const auto message = [&] {
     try {
-      check_weights(card);
+      check_weights(card, read_file(card.weights));
     } catch (const InputError& error) {
       return std::string(error.what());
     }
@@ -147,7 +147,7 @@ TEST(ShippedCards, AreReadAndTheirWeightsAreTheirs) {
   for (const char* task : {"sudoku", "addition", "digits"}) {
     for (const auto& weights : shipped_models(task)) {
       const Card card = read_card(weights);
-      EXPECT_NO_THROW(check_weights(card)) << weights;
+      EXPECT_NO_THROW(check_weights(card, read_file(card.weights))) << weights;
       const auto program = load_program(card.program);
       EXPECT_EQ(program->hash, card.shape.hash) << weights;
       EXPECT_TRUE(std::filesystem::exists(settings_path(weights))) << weights;

@@ -110,7 +110,7 @@ TEST_P(Kernels, TilesMakeAConvolution) {
     for (const std::int64_t channels : {1, 16, 37}) {
       Tiles tiles;
       tiles.across = (side + 3) / 4;
-      tiles.channels = channels;
+      tiles.channels = tiles.tile = tiles.pixel = channels;
       const std::int64_t count = tiles.across * tiles.across, wide = 4 * tiles.across + 3;
       tiles.point = count * channels + 5;
       const auto picture = random_numbers(wide * wide * channels, 15), g = random_numbers(9, 16);

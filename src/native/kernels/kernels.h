@@ -22,10 +22,10 @@ struct Product {
   const std::int64_t* tap = nullptr;  // [taps]: where each copy of `a` begins; null: one tap at 0
 };
 
-// The tiles of one picture: `across` in either direction, line by line. Point k of tile t stands at
-// k · point + t · channels.
+// The tiles of one picture: `across` in either direction, line by line. Point k of tile t has its channels at
+// k · point + t · tile; those of the picture's pixels are `pixel` numbers apart.
 struct Tiles {
-  std::int64_t across = 0, channels = 0, point = 0;
+  std::int64_t across = 0, channels = 0, point = 0, tile = 0, pixel = 0;
   bool pooled = false;
 };
 

@@ -320,7 +320,7 @@ template <class T>
 inline void tile_to_points(const Tiles& tiles, const float* from, std::int64_t line, float* points) {
   T d[6 * 6];
   for (int i = 0; i < 6; ++i) {
-    for (int j = 0; j < 6; ++j) d[6 * i + j] = take<T>(from + i * line + j * tiles.channels);
+    for (int j = 0; j < 6; ++j) d[6 * i + j] = take<T>(from + i * line + j * tiles.pixel);
   }
   for (int j = 0; j < 6; ++j) to_points(d + j, 6);
   for (int i = 0; i < 6; ++i) to_points(d + 6 * i, 1);
@@ -330,8 +330,8 @@ inline void tile_to_points(const Tiles& tiles, const float* from, std::int64_t l
 void tiles_to_points(const Tiles& tiles, const float* picture, std::int64_t line, float* points) {
   const std::int64_t channels = tiles.channels;
   for (std::int64_t y = 0; y < tiles.across; ++y) {
-    for (std::int64_t x = 0; x < tiles.across; ++x, points += channels) {
-      const float* from = picture + 4 * y * line + 4 * x * channels;
+    for (std::int64_t x = 0; x < tiles.across; ++x, points += tiles.tile) {
+      const float* from = picture + 4 * y * line + 4 * x * tiles.pixel;
       std::int64_t c = 0;
       for (; c + kLanes <= channels; c += kLanes) tile_to_points<Lanes>(tiles, from + c, line, points + c);
       for (; c < channels; ++c) tile_to_points<float>(tiles, from + c, line, points + c);
@@ -351,23 +351,23 @@ inline void points_to_tile(const Tiles& tiles, const float* points, std::int64_t
     for (std::int64_t i = 0; i < down; ++i) {
       for (std::int64_t j = 0; j < across; ++j) {
         const T* four = m + 12 * i + 2 * j;
-        put(to + i * line + j * tiles.channels, larger(larger(four[0], four[1]), larger(four[6], four[7])));
+        put(to + i * line + j * tiles.pixel, larger(larger(four[0], four[1]), larger(four[6], four[7])));
       }
     }
     return;
   }
   for (std::int64_t i = 0; i < down; ++i) {
-    for (std::int64_t j = 0; j < across; ++j) put(to + i * line + j * tiles.channels, m[6 * i + j]);
+    for (std::int64_t j = 0; j < across; ++j) put(to + i * line + j * tiles.pixel, m[6 * i + j]);
   }
 }
 
 void points_to_tiles(const Tiles& tiles, const float* points, std::int64_t side, float* picture) {
-  const std::int64_t channels = tiles.channels, line = side * channels, step = tiles.pooled ? 2 : 4;
+  const std::int64_t channels = tiles.channels, line = side * tiles.pixel, step = tiles.pooled ? 2 : 4;
   for (std::int64_t y = 0; y < tiles.across; ++y) {
-    for (std::int64_t x = 0; x < tiles.across; ++x, points += channels) {
+    for (std::int64_t x = 0; x < tiles.across; ++x, points += tiles.tile) {
       const std::int64_t below = side - step * y, right = side - step * x;
       const std::int64_t down = below < step ? below : step, across = right < step ? right : step;
-      float* to = picture + step * y * line + step * x * channels;
+      float* to = picture + step * y * line + step * x * tiles.pixel;
       std::int64_t c = 0;
       for (; c + kLanes <= channels; c += kLanes)
         points_to_tile<Lanes>(tiles, points + c, down, across, line, to + c);
