@@ -16,24 +16,29 @@ namespace as2::bench {
 // Says what is being measured now.
 using Progress = std::function<void(const std::string& step)>;
 
+struct Options {
+  torch::Device device = torch::kCPU;      // soft T_P, circuits and training run there, the others on the CPU
+  std::string fonts = "/usr/share/fonts";  // where drawn photos take their typefaces from
+};
+
 struct Subject {
   const char* name;
   const char* summary;
-  // Measures, and returns {"rows": [{"name", "value", "unit", "target", "ok"} …], …}. Soft T_P, circuits
-  // and training run on the device, the others on the CPU.
-  nlohmann::ordered_json (*measure)(torch::Device device, const Progress& progress);
+  // Measures, and returns {"rows": [{"name", "value", "unit", "target", "ok"} …], …}.
+  nlohmann::ordered_json (*measure)(const Options& options, const Progress& progress);
 };
 
 // Everything there is to measure, in the order it is shown.
 const std::vector<Subject>& subjects();
 
-nlohmann::ordered_json measure_decode(torch::Device device, const Progress& progress);      // decode.cpp
-nlohmann::ordered_json measure_misreading(torch::Device device, const Progress& progress);  // misreading.cpp
-nlohmann::ordered_json measure_photos(torch::Device device, const Progress& progress);      // photos.cpp
-nlohmann::ordered_json measure_prob(torch::Device device, const Progress& progress);        // prob.cpp
-nlohmann::ordered_json measure_solve(torch::Device device, const Progress& progress);       // solve.cpp
-nlohmann::ordered_json measure_tp(torch::Device device, const Progress& progress);          // tp.cpp
-nlohmann::ordered_json measure_train(torch::Device device, const Progress& progress);       // train.cpp
+nlohmann::ordered_json measure_decode(const Options& options, const Progress& progress);  // decode.cpp
+nlohmann::ordered_json measure_misreading(const Options& options,
+                                          const Progress& progress);                      // misreading.cpp
+nlohmann::ordered_json measure_photos(const Options& options, const Progress& progress);  // photos.cpp
+nlohmann::ordered_json measure_prob(const Options& options, const Progress& progress);    // prob.cpp
+nlohmann::ordered_json measure_solve(const Options& options, const Progress& progress);   // solve.cpp
+nlohmann::ordered_json measure_tp(const Options& options, const Progress& progress);      // tp.cpp
+nlohmann::ordered_json measure_train(const Options& options, const Progress& progress);   // train.cpp
 
 // One figure of a subject's table. `target` says in words what is required; empty: nothing is.
 nlohmann::ordered_json row(const std::string& name, double value, const std::string& unit,

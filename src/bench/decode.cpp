@@ -210,7 +210,7 @@ void add_problem_rows(const std::string& clingo, const Progress& progress, Json&
 
 }  // namespace
 
-Json measure_decode(torch::Device, const Progress& progress) {
+Json measure_decode(const Options&, const Progress& progress) {
   const std::string file = shipped_file("programs/sudoku.lp").string();
   const std::string clingo = verify::find_clingo({});
   const compile::ConstraintProgram nine = compile::compile_files({file}).program;

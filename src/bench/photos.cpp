@@ -1,7 +1,9 @@
 // How many drawn photos `as2 solve` gets wholly right (every clue read, the answer unique and right) as one
 // thing at a time gets worse: turn, perspective, light, size, typeface. Typefaces are those of this machine
-// that training never sees (vision/typefaces.h).
+// that training never sees (vision/typefaces.h). Before that, the network of cells alone: on MNIST, and how
+// honest its confidence is.
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
@@ -14,6 +16,7 @@
 #include "native/networks.h"
 #include "sudoku/board.h"
 #include "vision/board_photos.h"
+#include "vision/cell_set.h"
 #include "vision/typefaces.h"
 
 namespace as2::bench {
@@ -22,9 +25,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kPhotoBoards = 4;
+constexpr int kPhotoBoards = 12;
+constexpr std::size_t kCalibrationCells = 600;
 constexpr double kDegree = 3.14159265358979323846 / 180;
-constexpr const char* kFonts = "/usr/share/fonts";
 
 struct Face {
   std::string name;
@@ -53,30 +56,106 @@ infer::Solver open(const std::string& task, bool with_guide) {
   return native::open_solver(card, infer::load_program(card.program), with_guide, options);
 }
 
-// What the network of cells makes of MNIST's test digits as they are.
-Json handwriting_rows() {
-  infer::Solver solver = open("cells", false);
-  const datasets::Digits digits = datasets::load_mnist({}).test;
-  std::vector<infer::Scene> scenes;
-  for (std::size_t k = 0; k < digits.size(); ++k)
-    scenes.push_back({{0, {digits.image(k), digits.image(k) + datasets::kDigitPixels}}});
-  const std::vector<std::string>& symbols = solver.program().positions[0].symbols;
-  int right = 0, written = 0, blank = 0;
-  const std::vector<infer::Evidence> seen = solver.look(scenes);
-  for (std::size_t k = 0; k < digits.size(); ++k) {
-    const std::vector<double>& beliefs = seen[k].beliefs;
-    const auto best =
-        static_cast<std::size_t>(std::max_element(beliefs.begin(), beliefs.end()) - beliefs.begin());
-    const std::string& symbol = symbols[best];
-    blank += symbol == "blank";
-    written += symbol.rfind("written", 0) == 0;
-    right += symbol.find("(" + std::to_string(digits.labels[k]) + ")") != std::string::npos;
+// The network of cells by itself.
+class Cells {
+ public:
+  Cells() : Cells(infer::read_card(infer::default_model("cells"))) {}
+
+  // What it makes of MNIST's test digits as they are.
+  Json handwriting(const datasets::Digits& digits) {
+    std::vector<infer::Picture> pictures;
+    for (std::size_t k = 0; k < digits.size(); ++k) add(pictures, digits.image(k));
+    int right = 0, written = 0, blank = 0;
+    const std::vector<Beliefs> seen = perceive(pictures);
+    for (std::size_t k = 0; k < seen.size(); ++k) {
+      const std::string& symbol = symbols()[best_of(seen[k])];
+      blank += symbol == "blank";
+      written += symbol.rfind("written", 0) == 0;
+      right += symbol.find("(" + std::to_string(digits.labels[k]) + ")") != std::string::npos;
+    }
+    const auto share = [&](int count) { return 100.0 * count / static_cast<double>(digits.size()); };
+    return {row("MNIST's test digits: the digit is read by the network of cells", share(right), "%"),
+            row("the same: as handwriting", share(written), "%"),
+            row("the same: as a blank", share(blank), "%")};
   }
-  const auto share = [&](int count) { return 100.0 * count / static_cast<double>(digits.size()); };
-  return {row("MNIST's test digits: the digit is read by the network of cells", share(right), "%"),
-          row("the same: as handwriting", share(written), "%"),
-          row("the same: as a blank", share(blank), "%")};
-}
+
+  // How sure it is and how often it is right, in the typefaces and digits kept for the test, with the
+  // temperature that was fitted to those for validation and without: the negative logarithm of the belief in
+  // what the cell shows, and the expected calibration error in ten bins.
+  Json calibration(const std::vector<vision::Family>& families, const datasets::Mnist& mnist) {
+    vision::CellSetOptions options;
+    options.per_class = kCalibrationCells;
+    options.seed = 20;
+    std::vector<infer::Picture> pictures;
+    std::vector<std::size_t> shown;
+    for (const auto& [name, pixels] : vision::make_cells(families, mnist, options)) {
+      const auto symbol = std::find(symbols().begin(), symbols().end(), name) - symbols().begin();
+      for (std::size_t k = 9; k < pixels.size() / datasets::kDigitPixels;
+           k += 10) {  // the tenth: for the test
+        add(pictures, pixels.data() + k * datasets::kDigitPixels);
+        shown.push_back(static_cast<std::size_t>(symbol));
+      }
+    }
+    const std::vector<Beliefs> calibrated = perceive(pictures);
+    std::vector<Beliefs> plain = calibrated;
+    for (Beliefs& beliefs : plain) {
+      double sum = 0;
+      for (double& belief : beliefs)
+        sum += belief = std::pow(belief, static_cast<double>(networks_.perception()->temperature()));
+      for (double& belief : beliefs) belief /= sum;
+    }
+    int right = 0;
+    for (std::size_t k = 0; k < shown.size(); ++k) right += best_of(calibrated[k]) == shown[k];
+    const std::string cells = "cells in typefaces kept for the test: ";
+    return {row(cells + "read", 100.0 * right / static_cast<double>(shown.size()), "%"),
+            row("the same: negative log-likelihood", surprise(calibrated, shown), "nats"),
+            row("the same, without the temperature", surprise(plain, shown), "nats"),
+            row("the same: calibration error", 100 * calibration_error(calibrated, shown), "%"),
+            row("the same, without the temperature", 100 * calibration_error(plain, shown), "%")};
+  }
+
+ private:
+  using Beliefs = std::vector<double>;
+
+  explicit Cells(const infer::Card& card) : networks_(card, infer::load_program(card.program), {}) {}
+
+  const std::vector<std::string>& symbols() const { return networks_.program().positions[0].symbols; }
+
+  static void add(std::vector<infer::Picture>& pictures, const std::uint8_t* pixels) {
+    pictures.push_back({0, {pixels, pixels + datasets::kDigitPixels}});
+  }
+
+  std::vector<Beliefs> perceive(const std::vector<infer::Picture>& pictures) {
+    std::vector<const infer::Picture*> all;
+    for (const infer::Picture& picture : pictures) all.push_back(&picture);
+    return networks_.perceive(all);
+  }
+
+  static std::size_t best_of(const Beliefs& beliefs) {
+    return static_cast<std::size_t>(std::max_element(beliefs.begin(), beliefs.end()) - beliefs.begin());
+  }
+
+  static double surprise(const std::vector<Beliefs>& beliefs, const std::vector<std::size_t>& shown) {
+    double sum = 0;
+    for (std::size_t k = 0; k < shown.size(); ++k) sum -= std::log(std::max(beliefs[k][shown[k]], 1e-12));
+    return sum / static_cast<double>(shown.size());
+  }
+
+  static double calibration_error(const std::vector<Beliefs>& beliefs,
+                                  const std::vector<std::size_t>& shown) {
+    std::array<double, 10> off{};  // of each bin: how sure, summed, less how often right
+    for (std::size_t k = 0; k < shown.size(); ++k) {
+      const std::size_t best = best_of(beliefs[k]);
+      const double sure = beliefs[k][best];
+      off[std::min<std::size_t>(9, static_cast<std::size_t>(10 * sure))] += sure - (best == shown[k]);
+    }
+    double sum = 0;
+    for (const double bin : off) sum += std::abs(bin);
+    return sum / static_cast<double>(shown.size());
+  }
+
+  native::Networks networks_;
+};
 
 class Sweep {
  public:
@@ -176,15 +255,19 @@ class Sweep {
 
 }  // namespace
 
-Json measure_photos(torch::Device, const Progress& progress) {
+Json measure_photos(const Options& options, const Progress& progress) {
   if (progress) progress("MNIST's test digits");
-  Json rows = handwriting_rows();
+  const datasets::Mnist mnist = datasets::load_mnist({});
+  Cells cells;
+  Json rows = cells.handwriting(mnist.test);
   std::vector<vision::Family> families;
   try {
-    families = vision::find_typefaces(kFonts);
+    families = vision::find_typefaces(options.fonts);
   } catch (const InputError& error) {  // a machine without fonts
     return {{"skipped", error.what()}, {"rows", rows}};
   }
+  if (progress) progress("cells in typefaces kept for the test");
+  for (const Json& row : cells.calibration(families, mnist)) rows.push_back(row);
   Json result = Sweep(std::move(families)).run(progress);
   result["rows"].insert(result["rows"].begin(), rows.begin(), rows.end());
   return result;

@@ -202,7 +202,8 @@ void add_soft_tp_rows(const std::string& name, const ConstraintProgram& program,
 
 }  // namespace
 
-Json measure_prob(torch::Device device, const Progress&) {
+Json measure_prob(const Options& options, const Progress&) {
+  const torch::Device device = options.device;
   Json rows = Json::array();
   add_evaluation_rows(device, rows);
   add_growth_rows(rows);

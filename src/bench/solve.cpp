@@ -112,7 +112,7 @@ Process solve_in_process(const std::vector<std::string>& pictures) {
 
 }  // namespace
 
-Json measure_solve(torch::Device, const Progress&) {
+Json measure_solve(const Options&, const Progress&) {
   const Boards boards = draw_boards();
   const fs::path weights = infer::default_model("sudoku");
   native::Threads threads;

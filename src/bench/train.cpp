@@ -136,7 +136,8 @@ double copy_bytes(torch::Device device) {
 
 }  // namespace
 
-Json measure_train(torch::Device device, const Progress&) {
+Json measure_train(const Options& options, const Progress&) {
+  const torch::Device device = options.device;
   const bool cuda = device.is_cuda();
   Json rows = Json::array();
   rows.push_back(row("a large matrix product", product_flops(device) / 1e9, "GF/s"));

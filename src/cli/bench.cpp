@@ -86,6 +86,7 @@ Action declare_bench(CLI::App& command) {
   struct Arguments {
     std::vector<std::string> subjects;
     std::string device = "cpu";
+    bench::Options options;
     bool json = false;
   };
   auto arguments = std::make_shared<Arguments>();
@@ -101,21 +102,31 @@ Action declare_bench(CLI::App& command) {
   command
       .add_option("--device", arguments->device, "Where soft T_P and training run: auto, cpu, cuda or cuda:N")
       ->capture_default_str();
+  CLI::Option* fonts = command
+                           .add_option("--fonts", arguments->options.fonts,
+                                       "photos: folder of typefaces (.ttf, .otf), searched to the bottom")
+                           ->check(CLI::ExistingDirectory)
+                           ->capture_default_str();
   command.add_flag("--json", arguments->json, "One JSON document");
   command.footer(summary);
   auto peer_arguments = std::make_shared<PeerArguments>();
   CLI::App* peers = command.add_subcommand(
       "peers", "Other systems' losses, reasoners and decoding, trained and evaluated here in the same time");
   declare_peers(*peers, *peer_arguments);
-  return [arguments, peer_arguments, peers]() -> int {
+  return [arguments, peer_arguments, peers, fonts]() -> int {
     if (peers->parsed()) return compare_peers(*peer_arguments);
-    const torch::Device device = parse_device(arguments->device);
+    const auto wanted = [&](const std::string& name) {
+      const auto& named = arguments->subjects;
+      return named.empty() || std::find(named.begin(), named.end(), name) != named.end();
+    };
+    if (*fonts && !wanted("photos")) throw UsageError("--fonts is for photos, which are not to be measured");
+    arguments->options.device = parse_device(arguments->device);
     Json results = Json::object();
     for (const bench::Subject& subject : bench::subjects()) {
-      const auto& wanted = arguments->subjects;
-      if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), subject.name) == wanted.end()) continue;
-      results[subject.name] = subject.measure(
-          device, [&](const std::string& step) { std::cerr << subject.name << ": " << step << std::endl; });
+      if (!wanted(subject.name)) continue;
+      results[subject.name] = subject.measure(arguments->options, [&](const std::string& step) {
+        std::cerr << subject.name << ": " << step << std::endl;
+      });
       if (arguments->json) continue;
       std::cout << subject.name << '\n';
       print_table(results[subject.name], std::cout);

@@ -75,6 +75,23 @@ TEST_F(BenchVerb, ATableForPeople) {
   EXPECT_THAT(finished.out, HasSubstr("ok, at most 4"));
 }
 
+TEST_F(BenchVerb, WithoutFontsPhotosAreSkippedAndHandwritingIsRead) {
+  AS2_NEED_MNIST();
+  std::filesystem::create_directory(folder_ / "fonts");
+  const auto finished = run("photos --fonts fonts --json");
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  const Json photos = Json::parse(finished.out).at("photos");
+  EXPECT_THAT(photos.at("skipped"), HasSubstr("fonts: error: has typefaces of 0 families"));
+  ASSERT_EQ(photos.at("rows").size(), 3U);
+  EXPECT_THAT(photos["rows"][0].at("name"), HasSubstr("MNIST's test digits"));
+  EXPECT_GT(photos["rows"][0].at("value").get<double>(), 97);
+
+  const auto useless = run("tp --fonts fonts");
+  EXPECT_EQ(useless.exit_code, 2);
+  EXPECT_THAT(useless.err, HasSubstr("--fonts is for photos"));
+  EXPECT_EQ(run("photos --fonts nowhere").exit_code, 2);
+}
+
 TEST_F(BenchVerb, PeersAreTrainedOnceAndTabulated) {
   AS2_NEED_MNIST();
   const std::string command = "peers --minutes 0.05 --count 20 --out rows.jsonl --only '(addition, slash)'";
