@@ -36,17 +36,17 @@ struct Threads::Pool {
     }
   }
 
-  // Starts the helpers that are missing; returns how many workers there are, `wanted` at most.
-  int ready(int wanted) {
+  // Starts the helpers that are missing; returns how many workers there are, `most` at most.
+  int ready(int most) {
     try {
-      while (static_cast<int>(helpers.size()) + 1 < wanted) {
+      while (static_cast<int>(helpers.size()) + 1 < most) {
         const int worker = static_cast<int>(helpers.size()) + 1;
         helpers.emplace_back([this, worker, seen = call] { help(worker, seen); });
       }
     } catch (const std::system_error&) {
       // The system gives no more; those there are do all the work.
     }
-    return std::min(wanted, static_cast<int>(helpers.size()) + 1);
+    return std::min(most, static_cast<int>(helpers.size()) + 1);
   }
 
   void help(int worker, std::uint64_t seen) {
