@@ -3,13 +3,15 @@
 //
 // Pictures lie channels last with a border of zeros, so that a convolution is one product whose rows are
 // pixels and whose depth is nine taps of the channels: a tap is the same rows at another offset, and nothing
-// is gathered. So the first layer, of one channel, is computed. The others take four times fewer
-// multiplications by Winograd's F(4×4, 3×3) (Lavin and Gray, "Fast Algorithms for Convolutional Neural
-// Networks", 2016): with tiles of 6 × 6 pixels d and a kernel g, both turned into 36 points,
-//   4 × 4 pixels of the result = Aᵀ [ Σ_channels (G g Gᵀ) ⊙ (Bᵀ d B) ] A
-// is one small product per point. Polynomials are multiplied by their values at 0, ±3/4, ±3/2 and ∞: at these
-// points float32 loses little (6e-7 of a random convolution's result, root mean square, where plain sums lose
-// 4e-7, F(2×2) 2e-7, and the usual points 0, ±1, ±2 and ∞ 2e-6), and their squares are exact.
+// is gathered. So the first layer, of one channel, is computed. The others take three to five times fewer
+// multiplications by Winograd's F(m×m, 3×3) (Lavin and Gray, "Fast Algorithms for Convolutional Neural
+// Networks", 2016): with tiles of (m + 2)² pixels d and a kernel g, both turned into as many points,
+//   m × m pixels of the result = Aᵀ [ Σ_channels (G g Gᵀ) ⊙ (Bᵀ d B) ] A
+// is one small product per point. m is 3, 4 or 5, whichever fits the layer best: 28 pixels are seven times 4,
+// 14 nearly three times 5, 6 twice 3. Polynomials are multiplied by their values at a few points where
+// float32 loses little (kernels::tile_points): of a random convolution's result, root mean square, 7e-7 for m
+// = 3 and 4, 2e-6 for 5, where plain sums lose 4e-7. The usual points 0, ±1, ±2 and ∞ lose 2e-6 for 4; 6
+// would lose 4e-6, and 7, which fits all layers, 1e-5.
 //
 // Blocks take pictures in chunks: one large picture stays in the nearest caches, and of small ones enough
 // come together that the weights, which are larger, are fetched for many rows at once. Every number is
@@ -17,6 +19,7 @@
 #include "native/perception.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <memory>
 #include <numeric>
@@ -27,8 +30,6 @@ namespace as2::native {
 namespace {
 
 constexpr std::int64_t kTaps = 9;
-constexpr std::int64_t kPoints = 36;
-constexpr std::int64_t kTileSide = 4;        // of the result
 constexpr std::int64_t kRowsAtOnce = 16;     // of a product, about
 constexpr std::int64_t kFewestChannels = 8;  // for tiles: with fewer, turning them takes longer than it saves
 constexpr std::int64_t kMostAtOnce = 8;
@@ -42,19 +43,39 @@ Floats packed_taps(const kernels::Version& version, std::int64_t inputs, std::in
   return packed;
 }
 
+// Tiles of so many pixels a side take the fewest multiplications for `side` pixels a side.
+std::int64_t best_tile(std::int64_t side) {
+  const auto cost = [&](std::int64_t tile) { return (side + tile - 1) / tile * (tile + 2); };
+  return std::min({std::int64_t{4}, std::int64_t{3}, std::int64_t{5}},
+                  [&](std::int64_t a, std::int64_t b) { return cost(a) < cost(b); });
+}
+
+// G: the powers of each point over its differences from the others; the last row is the point ∞.
+std::vector<std::array<double, 3>> turn_of_kernels(std::int64_t tile) {
+  const auto [a, b, alone] = kernels::tile_points(tile);
+  std::vector<double> points{0, a, -a};
+  if (tile > 3) points.insert(points.end(), {b, -b});
+  if (tile != 4) points.push_back(alone);
+  std::vector<std::array<double, 3>> turn;
+  for (const double point : points) {
+    double under = 1;
+    for (const double other : points) under *= point == other ? 1 : point - other;
+    turn.push_back({1 / under, point / under, point * point / under});
+  }
+  turn.push_back({0, 0, 1});
+  return turn;
+}
+
 // [outputs, inputs, 3, 3] as the points G g Gᵀ, panel by panel; in each, one matrix per point.
-Floats packed_points(const kernels::Version& version, std::int64_t inputs, std::int64_t outputs,
-                     const std::vector<float>& weight) {
-  // Of the polynomial with these roots but one, divided by its value there; the last row is the point ∞.
-  constexpr double a = 0.75, b = 1.5, a2 = a * a, b2 = b * b, near = 2 * a2 * (a2 - b2),
-                   far = -2 * b2 * (a2 - b2);
-  constexpr double kTurn[6][3] = {
-      {1 / (a2 * b2), 0, 0},        {1 / near, a / near, a2 / near}, {1 / near, -a / near, a2 / near},
-      {1 / far, b / far, b2 / far}, {1 / far, -b / far, b2 / far},   {0, 0, 1}};
+Floats packed_points(const kernels::Version& version, std::int64_t tile, std::int64_t inputs,
+                     std::int64_t outputs, const std::vector<float>& weight) {
+  const auto turn = turn_of_kernels(tile);
+  const std::size_t side = turn.size();
+  const auto points = static_cast<std::int64_t>(side * side);
   const std::int64_t panel = version.panel;
-  Floats packed(elements(kernels::packed_size(version, kPoints, inputs, outputs)));
+  Floats packed(elements(kernels::packed_size(version, points, inputs, outputs)));
   for (std::int64_t first = 0; first < outputs; first += kSideBySide) {
-    float* own = packed.data() + first / panel * panel * kPoints * inputs + first % panel;
+    float* own = packed.data() + first / panel * panel * points * inputs + first % panel;
     const std::int64_t some = std::min(kSideBySide, outputs - first);
     for (std::int64_t input = 0; input < inputs; ++input, own += panel) {
       double g[kTaps][kSideBySide] = {};
@@ -62,19 +83,18 @@ Floats packed_points(const kernels::Version& version, std::int64_t inputs, std::
         for (std::int64_t t = 0; t < kTaps; ++t)
           g[t][n] = double{weight[elements(((first + n) * inputs + input) * kTaps + t)]};
       }
-      for (int row = 0; row < 6; ++row) {
-        const double* turn = kTurn[row];
+      float* to = own;
+      for (const auto& down : turn) {
         double line[3][kSideBySide];
         for (int x = 0; x < 3; ++x) {
           for (std::int64_t n = 0; n < kSideBySide; ++n)
-            line[x][n] = turn[0] * g[x][n] + turn[1] * g[3 + x][n] + turn[2] * g[6 + x][n];
+            line[x][n] = down[0] * g[x][n] + down[1] * g[3 + x][n] + down[2] * g[6 + x][n];
         }
-        for (int column = 0; column < 6; ++column) {
-          const double* across = kTurn[column];
-          float* to = own + (6 * row + column) * inputs * panel;
+        for (const auto& across : turn) {
           for (std::int64_t n = 0; n < kSideBySide; ++n)
             to[n] =
                 static_cast<float>(across[0] * line[0][n] + across[1] * line[1][n] + across[2] * line[2][n]);
+          to += inputs * panel;
         }
       }
     }
@@ -90,16 +110,12 @@ std::int64_t point_size(std::int64_t rows, std::int64_t channels) {
 
 }  // namespace
 
-std::int64_t PerceptionNet::Layer::tiles() const {
-  return (computed() + kTileSide - 1) / kTileSide;
-}
-
 std::int64_t PerceptionNet::Layer::wide() const {
-  return std::max(side, kTileSide * tiles()) + 2;
+  return (tile > 0 ? std::max(side, tile * tiles()) : side) + 2;
 }
 
 std::int64_t PerceptionNet::Block::chunk(std::int64_t group) const {
-  const std::int64_t tiles = layers.back().tiles();
+  const std::int64_t tiles = layers.back().tile > 0 ? layers.back().tiles() : layers.back().side;
   return std::min(group, std::max<std::int64_t>(1, kRowsAtOnce / (tiles * tiles)));
 }
 
@@ -115,10 +131,10 @@ struct PerceptionNet::Sizes {
       for (const Layer& layer : block.layers) {
         bordered.push_back((&layer == &block.layers.front() ? group : chunk) * layer.bordered());
         plain = std::max(plain, chunk * layer.computed() * layer.computed() * layer.outputs);
-        if (!layer.by_tiles) continue;
+        if (layer.tile == 0) continue;
         const std::int64_t rows = chunk * layer.tiles() * layer.tiles();
-        points = std::max(points, kPoints * point_size(rows, layer.inputs));
-        products = std::max(products, kPoints * point_size(rows, net.version_->panel));
+        points = std::max(points, layer.points() * point_size(rows, layer.inputs));
+        products = std::max(products, layer.points() * point_size(rows, net.version_->panel));
       }
     }
     flat = group * net.embed_.inputs;
@@ -162,8 +178,8 @@ PerceptionNet::PerceptionNet(const kernels::Version& version, const infer::Perce
       layer.outputs = outputs;
       layer.pooled = c + 1 == options.convolutions;
       const auto weight = weights.take("perception.conv_" + index + ".weight", {outputs, inputs, 3, 3});
-      layer.by_tiles = inputs >= kFewestChannels;
-      layer.packed = layer.by_tiles ? packed_points(version, inputs, outputs, weight)
+      layer.tile = inputs >= kFewestChannels ? best_tile(layer.computed()) : 0;
+      layer.packed = layer.tile > 0 ? packed_points(version, layer.tile, inputs, outputs, weight)
                                     : packed_taps(version, inputs, outputs, weight);
       layer.norm = Norm::take(weights, "perception.norm_" + index, outputs);
       side = layer.result();
@@ -213,13 +229,16 @@ void PerceptionNet::convolve_by_taps(const Layer& layer, std::int64_t count, con
 void PerceptionNet::convolve_by_tiles(const Layer& layer, std::int64_t count, const float* pictures,
                                       Scratch& scratch) const {
   const std::int64_t each = layer.tiles() * layer.tiles(), rows = count * each, panel = version_->panel;
-  const kernels::Tiles from{layer.tiles(), layer.inputs, point_size(rows, layer.inputs),
-                            layer.inputs,  layer.inputs, false};
+  const bool pool_tiles = layer.pooled && layer.tile % 2 == 0;  // else four pixels lie in several tiles
+  const kernels::Tiles from{layer.tile,   layer.tiles(), layer.inputs, point_size(rows, layer.inputs),
+                            layer.inputs, layer.inputs,  false};
   for (std::int64_t n = 0; n < count; ++n)
     version_->tiles_to_points(from, pictures + n * layer.bordered(), layer.wide() * layer.inputs,
                               scratch.points.data() + n * each * layer.inputs);
   // Panel by panel, so that products are turned back while they are near.
-  kernels::Tiles to{layer.tiles(), 0, point_size(rows, panel), panel, layer.outputs, layer.pooled};
+  kernels::Tiles to{layer.tile, layer.tiles(), 0, point_size(rows, panel), panel, layer.outputs, pool_tiles};
+  const std::int64_t size = pool_tiles ? layer.result() : layer.computed(),
+                     picture = size * size * layer.outputs;
   kernels::Product product;
   product.rows = rows;
   product.depth = product.a_row = layer.inputs;
@@ -227,15 +246,18 @@ void PerceptionNet::convolve_by_tiles(const Layer& layer, std::int64_t count, co
   product.b = layer.packed.data();
   for (std::int64_t first = 0; first < layer.outputs; first += panel) {
     to.channels = product.columns = std::min(panel, layer.outputs - first);
-    for (std::int64_t point = 0; point < kPoints; ++point, product.b += layer.inputs * panel) {
+    for (std::int64_t point = 0; point < layer.points(); ++point, product.b += layer.inputs * panel) {
       product.a = scratch.points.data() + point * from.point;
       product.c = scratch.products.data() + point * to.point;
       version_->product(product);
     }
     for (std::int64_t n = 0; n < count; ++n)
-      version_->points_to_tiles(to, scratch.products.data() + n * each * panel, layer.result(),
-                                scratch.plain.data() + n * layer.result_size() + first);
+      version_->points_to_tiles(to, scratch.products.data() + n * each * panel, size,
+                                scratch.plain.data() + n * picture + first);
   }
+  for (std::int64_t n = 0; n < count && layer.pooled && !pool_tiles; ++n)  // in place, as above
+    version_->pool_pixels(size, layer.outputs, scratch.plain.data() + n * picture,
+                          scratch.plain.data() + n * layer.result_size());
 }
 
 // `pictures` [count, 28 · 28] to scratch.flat [count, embed_.inputs].
@@ -256,7 +278,7 @@ void PerceptionNet::see(std::int64_t count, const float* pictures, Scratch& scra
         const Layer& layer = layers[l];
         const bool begins = l == 0, ends = l + 1 == layers.size();
         const float* from = scratch.bordered[number + l].data() + (begins ? first * layer.bordered() : 0);
-        if (layer.by_tiles) {
+        if (layer.tile > 0) {
           convolve_by_tiles(layer, some, from, scratch);
         } else {
           convolve_by_taps(layer, some, from, scratch);

@@ -22,11 +22,22 @@ struct Product {
   const std::int64_t* tap = nullptr;  // [taps]: where each copy of `a` begins; null: one tap at 0
 };
 
-// The tiles of one picture: `across` in either direction, line by line. Point k of tile t has its channels at
-// k · point + t · tile; those of the picture's pixels are `pixel` numbers apart.
+// Where a convolution by tiles of 3, 4 or 5 pixels a side (see native/perception.cpp) multiplies polynomials:
+// at 0, ±a, ±b (not for 3), `alone` (not for 4) and ∞, in this order.
+struct TilePoints {
+  float a, b, alone;
+};
+constexpr TilePoints tile_points(std::int64_t side) {
+  if (side == 3) return {0.75f, 0, 2};
+  if (side == 4) return {0.75f, 1.5f, 0};
+  return {0.5625f, 1.25f, 3};
+}
+
+// The tiles of one picture, of `side` pixels: `across` in either direction, line by line. Point k of tile t
+// has its channels at k · point + t · tile; those of the picture's pixels are `pixel` numbers apart.
 struct Tiles {
-  std::int64_t across = 0, channels = 0, point = 0, tile = 0, pixel = 0;
-  bool pooled = false;
+  std::int64_t side = 0, across = 0, channels = 0, point = 0, tile = 0, pixel = 0;
+  bool pooled = false;  // only for 4 pixels a side
 };
 
 struct Version {
@@ -44,12 +55,12 @@ struct Version {
   // gelu(norm(x)), into `to`, whose lines are `to_line` numbers apart.
   void (*picture_norm_gelu)(std::int64_t side, std::int64_t channels, const float* weight, const float* bias,
                             const float* x, float* to, std::int64_t to_line);
-  // A convolution 3 × 3 by tiles, see native/perception.cpp: the 6 × 6 pixels of each tile of `picture`,
-  // whose lines are `line` numbers apart, become 36 points. Neighbouring tiles share two pixels.
+  // A convolution 3 × 3 by tiles: the (side + 2)² pixels of each tile of `picture`, whose lines are `line`
+  // numbers apart, become as many points. Neighbouring tiles share two pixels.
   void (*tiles_to_points)(const Tiles& tiles, const float* picture, std::int64_t line, float* points);
-  // The points back to 4 × 4 pixels per tile, of which `picture`, `side` · `side` pixels, takes what it has
+  // The points back to side² pixels per tile, of which `picture`, `size` · `size` pixels, takes what it has
   // room for; where pooled, the largest of each 2 × 2 of them.
-  void (*points_to_tiles)(const Tiles& tiles, const float* points, std::int64_t side, float* picture);
+  void (*points_to_tiles)(const Tiles& tiles, const float* points, std::int64_t size, float* picture);
   // The largest of each 2 × 2 pixels; what is left over on the right and below is dropped.
   void (*pool_pixels)(std::int64_t side, std::int64_t channels, const float* x, float* pooled);
   // mean = Σ x(row) · share over the rows listed, maximum = the largest; both 0 without rows.

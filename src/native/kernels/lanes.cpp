@@ -269,32 +269,56 @@ void picture_norm_gelu(std::int64_t side, std::int64_t channels, const float* we
   }
 }
 
-// Winograd's F(4×4, 3×3) at the points 0, ±3/4, ±3/2 and ∞; native/perception.cpp says why these.
-constexpr float kA = 0.75f, kB = 1.5f, kA2 = kA * kA, kB2 = kB * kB;
-
-// Bᵀ d of six numbers, `apart` from one to the next.
-template <class T>
-inline void to_points(T* d, int apart) {
-  const T d0 = d[0], d1 = d[apart], d2 = d[2 * apart], d3 = d[3 * apart], d4 = d[4 * apart],
-          d5 = d[5 * apart];
-  const T near = d4 - kB2 * d2, near_odd = d3 - kB2 * d1, far = d4 - kA2 * d2, far_odd = d3 - kA2 * d1;
-  d[0] = d4 - (kA2 + kB2) * d2 + (kA2 * kB2) * d0;
-  d[apart] = near + kA * near_odd;
-  d[2 * apart] = near - kA * near_odd;
-  d[3 * apart] = far + kB * far_odd;
-  d[4 * apart] = far - kB * far_odd;
-  d[5 * apart] = d5 - (kA2 + kB2) * d3 + (kA2 * kB2) * d1;
+// Bᵀ d of S + 2 numbers: the coefficients of the polynomial with all points but one as roots. Those of ±a and
+// ±b share their even and odd parts; the point alone is divided out before.
+template <int S, class T>
+inline void to_points(const T* d, T* to) {
+  constexpr TilePoints p = tile_points(S);
+  constexpr float a2 = p.a * p.a, b2 = p.b * p.b;
+  const auto odd = [](const T* x) {
+    return S == 3 ? x[3] - a2 * x[1] : x[5] - (a2 + b2) * x[3] + (a2 * b2) * x[1];
+  };
+  T without[S + 1];
+  const T* x = d;
+  if constexpr (S != 4) {
+#pragma GCC unroll 8
+    for (int k = 0; k <= S; ++k) without[k] = d[k + 1] - p.alone * d[k];
+    x = without;
+    to[S] = odd(d);
+  }
+  to[S + 1] = odd(x);
+  if constexpr (S == 3) {
+    to[0] = x[2] - a2 * x[0];
+    to[1] = x[2] + p.a * x[1];
+    to[2] = x[2] - p.a * x[1];
+  } else {
+    const T near = x[4] - b2 * x[2], near_odd = x[3] - b2 * x[1], far = x[4] - a2 * x[2],
+            far_odd = x[3] - a2 * x[1];
+    to[0] = x[4] - (a2 + b2) * x[2] + (a2 * b2) * x[0];
+    to[1] = near + p.a * near_odd;
+    to[2] = near - p.a * near_odd;
+    to[3] = far + p.b * far_odd;
+    to[4] = far - p.b * far_odd;
+  }
 }
 
-// Aᵀ m of six numbers, in the first four.
-template <class T>
-inline void from_points(T* m, int apart) {
-  const T near = m[apart] + m[2 * apart], near_odd = m[apart] - m[2 * apart],
-          far = m[3 * apart] + m[4 * apart], far_odd = m[3 * apart] - m[4 * apart];
-  m[0] += near + far;
-  m[apart] = kA * near_odd + kB * far_odd;
-  m[2 * apart] = kA2 * near + kB2 * far;
-  m[3 * apart] = m[5 * apart] + (kA * kA2) * near_odd + (kB * kB2) * far_odd;
+// Aᵀ m of S + 2 numbers: the powers of the points, S numbers.
+template <int S, class T>
+inline void from_points(const T* m, T* to) {
+  constexpr TilePoints p = tile_points(S);
+  T near = m[1] + m[2], near_odd = p.a * (m[1] - m[2]), far{}, far_odd{}, alone{};
+  if constexpr (S > 3) far = m[3] + m[4], far_odd = p.b * (m[3] - m[4]);
+  if constexpr (S != 4) alone = m[S];
+  to[0] = m[0] + (near + far);
+  if constexpr (S != 4) to[0] += alone;
+#pragma GCC unroll 8
+  for (int k = 1; k < S; ++k) {
+    if (k % 2 == 0) near *= p.a * p.a, far *= p.b * p.b;
+    to[k] = k % 2 == 0 ? near + far : near_odd + far_odd;
+    if (k % 2 == 1) near_odd *= p.a * p.a, far_odd *= p.b * p.b;
+    if constexpr (S != 4) to[k] += alone *= p.alone;
+  }
+  to[S - 1] += m[S + 1];
 }
 
 template <class T>
@@ -316,64 +340,101 @@ inline float larger(float a, float b) {
   return a > b ? a : b;
 }
 
-template <class T>
+template <int S, class T>
 inline void tile_to_points(const Tiles& tiles, const float* from, std::int64_t line, float* points) {
-  T d[6 * 6];
-  for (int i = 0; i < 6; ++i) {
-    for (int j = 0; j < 6; ++j) d[6 * i + j] = take<T>(from + i * line + j * tiles.pixel);
+  constexpr int N = S + 2;
+  T turned[N][N];
+#pragma GCC unroll 8
+  for (int j = 0; j < N; ++j) {
+    T d[N], own[N];
+#pragma GCC unroll 8
+    for (int i = 0; i < N; ++i) d[i] = take<T>(from + i * line + j * tiles.pixel);
+    to_points<S>(d, own);
+#pragma GCC unroll 8
+    for (int i = 0; i < N; ++i) turned[i][j] = own[i];
   }
-  for (int j = 0; j < 6; ++j) to_points(d + j, 6);
-  for (int i = 0; i < 6; ++i) to_points(d + 6 * i, 1);
-  for (int k = 0; k < 36; ++k) put(points + k * tiles.point, d[k]);
+#pragma GCC unroll 8
+  for (int i = 0; i < N; ++i) {
+    T own[N];
+    to_points<S>(turned[i], own);
+#pragma GCC unroll 8
+    for (int j = 0; j < N; ++j) put(points + (N * i + j) * tiles.point, own[j]);
+  }
 }
 
-void tiles_to_points(const Tiles& tiles, const float* picture, std::int64_t line, float* points) {
-  const std::int64_t channels = tiles.channels;
+template <int S>
+void tiles_to_points_of(const Tiles& tiles, const float* picture, std::int64_t line, float* points) {
   for (std::int64_t y = 0; y < tiles.across; ++y) {
     for (std::int64_t x = 0; x < tiles.across; ++x, points += tiles.tile) {
-      const float* from = picture + 4 * y * line + 4 * x * tiles.pixel;
+      const float* from = picture + S * y * line + S * x * tiles.pixel;
       std::int64_t c = 0;
-      for (; c + kLanes <= channels; c += kLanes) tile_to_points<Lanes>(tiles, from + c, line, points + c);
-      for (; c < channels; ++c) tile_to_points<float>(tiles, from + c, line, points + c);
+      for (; c + kLanes <= tiles.channels; c += kLanes)
+        tile_to_points<S, Lanes>(tiles, from + c, line, points + c);
+      for (; c < tiles.channels; ++c) tile_to_points<S, float>(tiles, from + c, line, points + c);
     }
   }
 }
 
+void tiles_to_points(const Tiles& tiles, const float* picture, std::int64_t line, float* points) {
+  const auto version = tiles.side == 3   ? tiles_to_points_of<3>
+                       : tiles.side == 4 ? tiles_to_points_of<4>
+                                         : tiles_to_points_of<5>;
+  version(tiles, picture, line, points);
+}
+
 // The tile's first `down` rows and `across` columns.
-template <class T>
+template <int S, class T>
 inline void points_to_tile(const Tiles& tiles, const float* points, std::int64_t down, std::int64_t across,
                            std::int64_t line, float* to) {
-  T m[6 * 6];
-  for (int k = 0; k < 36; ++k) m[k] = take<T>(points + k * tiles.point);
-  for (int j = 0; j < 6; ++j) from_points(m + j, 6);
-  for (int i = 0; i < 4; ++i) from_points(m + 6 * i, 1);
-  if (tiles.pooled) {
+  constexpr int N = S + 2;
+  T turned[S][N];
+#pragma GCC unroll 8
+  for (int j = 0; j < N; ++j) {
+    T m[N], own[S];
+#pragma GCC unroll 8
+    for (int i = 0; i < N; ++i) m[i] = take<T>(points + (N * i + j) * tiles.point);
+    from_points<S>(m, own);
+#pragma GCC unroll 8
+    for (int i = 0; i < S; ++i) turned[i][j] = own[i];
+  }
+  T pixels[S][S];
+#pragma GCC unroll 8
+  for (int i = 0; i < S; ++i) from_points<S>(turned[i], pixels[i]);
+  if (S == 4 && tiles.pooled) {
     for (std::int64_t i = 0; i < down; ++i) {
       for (std::int64_t j = 0; j < across; ++j) {
-        const T* four = m + 12 * i + 2 * j;
-        put(to + i * line + j * tiles.pixel, larger(larger(four[0], four[1]), larger(four[6], four[7])));
+        const T *upper = pixels[2 * i] + 2 * j, *lower = pixels[2 * i + 1] + 2 * j;
+        put(to + i * line + j * tiles.pixel, larger(larger(upper[0], upper[1]), larger(lower[0], lower[1])));
       }
     }
     return;
   }
   for (std::int64_t i = 0; i < down; ++i) {
-    for (std::int64_t j = 0; j < across; ++j) put(to + i * line + j * tiles.pixel, m[6 * i + j]);
+    for (std::int64_t j = 0; j < across; ++j) put(to + i * line + j * tiles.pixel, pixels[i][j]);
   }
 }
 
-void points_to_tiles(const Tiles& tiles, const float* points, std::int64_t side, float* picture) {
-  const std::int64_t channels = tiles.channels, line = side * tiles.pixel, step = tiles.pooled ? 2 : 4;
+template <int S>
+void points_to_tiles_of(const Tiles& tiles, const float* points, std::int64_t size, float* picture) {
+  const std::int64_t line = size * tiles.pixel, step = tiles.pooled ? 2 : S;
   for (std::int64_t y = 0; y < tiles.across; ++y) {
     for (std::int64_t x = 0; x < tiles.across; ++x, points += tiles.tile) {
-      const std::int64_t below = side - step * y, right = side - step * x;
+      const std::int64_t below = size - step * y, right = size - step * x;
       const std::int64_t down = below < step ? below : step, across = right < step ? right : step;
       float* to = picture + step * y * line + step * x * tiles.pixel;
       std::int64_t c = 0;
-      for (; c + kLanes <= channels; c += kLanes)
-        points_to_tile<Lanes>(tiles, points + c, down, across, line, to + c);
-      for (; c < channels; ++c) points_to_tile<float>(tiles, points + c, down, across, line, to + c);
+      for (; c + kLanes <= tiles.channels; c += kLanes)
+        points_to_tile<S, Lanes>(tiles, points + c, down, across, line, to + c);
+      for (; c < tiles.channels; ++c) points_to_tile<S, float>(tiles, points + c, down, across, line, to + c);
     }
   }
+}
+
+void points_to_tiles(const Tiles& tiles, const float* points, std::int64_t size, float* picture) {
+  const auto version = tiles.side == 3   ? points_to_tiles_of<3>
+                       : tiles.side == 4 ? points_to_tiles_of<4>
+                                         : points_to_tiles_of<5>;
+  version(tiles, points, size, picture);
 }
 
 void pool_pixels(std::int64_t side, std::int64_t channels, const float* x, float* pooled) {
