@@ -79,6 +79,7 @@ constexpr double kMisreading = 4;
 struct SolverOptions {
   double misreading = kMisreading;
   double time_budget_seconds = 10;  // of one instance's search
+  std::int64_t node_budget = 0;     // of the same; 0: none
   int threads = 0;                  // for decoding; 0: all cores
   int passes = 0;                   // of the guide, at most; 0: as its card says
   int restarts = 1;                 // trajectories of the guide, at most, from different noise

@@ -63,7 +63,8 @@ Json decode_json(const ConstraintProgram& program, const decode::Beliefs& belief
   json["atoms"] = or_null([&] { return compile::shown_atoms(program, best().assignment); });
   json["nodes"] = decoded.nodes;
   if (!program.objectives.empty()) json["cost"] = or_null([&] { return best().cost; });
-  if (decoded.status == decode::Status::kSatisfied && content.method == decode::Method::kMap)
+  const bool reread = decoded.unique && decoded.unique->found;  // which says itself whether it is proved
+  if (decoded.status == decode::Status::kSatisfied && content.method == decode::Method::kMap && !reread)
     json["gap"] = decoded.gap;
   if (decoded.unique) {
     json["unique"] = {{"found", decoded.unique->found},

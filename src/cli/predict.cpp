@@ -16,9 +16,11 @@
 #include "cli/circuit_options.h"
 #include "cli/decode_document.h"
 #include "cli/engines.h"
+#include "cli/program_options.h"
 #include "cli/questions.h"
 #include "cli/verbs.h"
 #include "infer/example_lines.h"
+#include "infer/grounding.h"
 #include "native/threads.h"
 #include "text.h"
 
@@ -40,6 +42,7 @@ struct PredictArguments {
   std::string model, instances;
   std::vector<std::string> images, queries, distributions;
   bool partial = false, json = false;
+  GroundingLimits grounding;
   CircuitOptions circuit;
   EngineOptions engine;
 };
@@ -67,7 +70,7 @@ class Predicting {
   Predicting(const PredictArguments& arguments, const Engine& engine)
       : arguments_(arguments),
         card_(infer::read_card(find_model(arguments.model))),
-        program_(infer::load_program(card_.program)),
+        program_(infer::load_program(card_.program, arguments.grounding.options())),
         map_(infer::map_pictures(*program_, card_.pictures.positions, card_.pictures.classes)),
         reader_(*program_, map_),
         questions_(*program_),
@@ -396,7 +399,13 @@ Action declare_predict_on(CLI::App& command, const std::vector<Engine>& engines)
       ->type_name("FILE");
   declare_questions(command, arguments->queries, arguments->distributions);
   command.add_flag("--partial", arguments->partial, "Positions without --image are unknown, not forgotten");
+  command
+      .add_option("--node-budget", arguments->engine.solver.node_budget,
+                  "Stop the search for an answer after this many nodes, or twice as many while nothing is "
+                  "found; 0: after ten seconds")
+      ->check(CLI::NonNegativeNumber);
   arguments->circuit.declare(command);
+  declare_grounding(command, arguments->grounding);
   declare_engine(command, arguments->engine);
   command.add_flag("--json", arguments->json, "One JSON document per example, one per line");
   command.footer(

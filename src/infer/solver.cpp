@@ -22,6 +22,13 @@ class Stopwatch {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
+decode::DecodeOptions within_budget(const SolverOptions& options) {
+  decode::DecodeOptions decoding;
+  decoding.time_budget_seconds = options.time_budget_seconds;
+  decoding.node_budget = options.node_budget;
+  return decoding;
+}
+
 }  // namespace
 
 decode::Beliefs uniform_beliefs(const compile::ConstraintProgram& program) {
@@ -92,9 +99,8 @@ std::vector<Answer> Solver::answer_together(Evidence* first, std::size_t count, 
     answers[n].evidence = std::move(first[n].positions);
     answers[n].reasoned = guide_ ? std::move(guided[n].beliefs) : answers[n].beliefs;
   }
-  decode::DecodeOptions options;
+  decode::DecodeOptions options = within_budget(options_);
   options.models = 2;
-  options.time_budget_seconds = options_.time_budget_seconds;
   options.minimal_conflict = false;
   std::vector<decode::Query> queries;
   for (const Answer& answer : answers) queries.push_back({answer.beliefs, {}, {}, answer.reasoned});
@@ -102,6 +108,9 @@ std::vector<Answer> Solver::answer_together(Evidence* first, std::size_t count, 
   for (std::size_t n = 0; n < count; ++n) {
     answers[n].decoded = std::move(decoded[n]);
     conclude(answers[n]);
+    // Then only the next best, or the guide's choice among equals, is not proved.
+    if (answers[n].decoded.status == decode::Status::kSatisfied && answers[n].decoded.gap == 0)
+      answers[n].decoded.status = decode::Status::kOptimal;
     if (options_.unique && answers[n].completable && answers[n].unique == std::optional(false))
       read_again(answers[n]);
   }
@@ -143,10 +152,9 @@ std::vector<Evidence> Solver::look_together(const Scene* first, std::size_t coun
 }
 
 void Solver::read_again(Answer& answer) const {
-  decode::DecodeOptions options;
+  decode::DecodeOptions options = within_budget(options_);
   options.unique = true;
   options.unique_margin = options_.misreading;
-  options.time_budget_seconds = options_.time_budget_seconds;
   options.minimal_conflict = false;
   decode::Decoded decoded = decoder_.decode({answer.beliefs, {}, answer.evidence, answer.reasoned}, options);
   answer.reread = decoded.unique;
@@ -182,9 +190,7 @@ std::vector<int> Solver::conflict(const Answer& answer) const {
   if (!answer.explanation.broken_groups.empty()) return answer.explanation.broken_groups;
   decode::Query query{answer.beliefs, {}, {}, {}};
   for (const int position : answer.evidence) query.pins.push_back({position, read_at(answer, position)});
-  decode::DecodeOptions options;
-  options.time_budget_seconds = options_.time_budget_seconds;
-  return decoder_.decode(query, options).conflict.groups;
+  return decoder_.decode(query, within_budget(options_)).conflict.groups;
 }
 
 int Solver::read_at(const Answer& answer, int position) const {

@@ -167,6 +167,10 @@ Observation parse_observation(const ConstraintProgram& program, const std::strin
       negated = !negated;
       piece = stripped(piece.substr(4));
     }
+    if (piece == "not") {
+      throw InputError(in_quotes(text) + " has a `not` without an atom",
+                       {"expected the atom that does not hold: not carry(1,1)"});
+    }
     Observable observable;
     if (const std::vector<std::string> sides = split_terms(piece, "="); sides.size() == 2) {
       observable = position_literal(program, sides[0], sides[1]);

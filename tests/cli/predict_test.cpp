@@ -252,6 +252,35 @@ TEST_F(PredictVerb, TextNamesTheLine) {
               ::testing::AllOf(HasSubstr("two.jsonl:1: optimal"), HasSubstr("two.jsonl:3: optimal")));
 }
 
+TEST_F(PredictVerb, ABudgetLeavesAnHonestGap) {
+  // Any board with the one clue is as probable as can be, whatever the budget leaves undone.
+  const Json one = answer("--model sudoku --node-budget 2000 --image 'cell(1,1,_)=" + digit(7) + "'");
+  EXPECT_EQ(one["status"], "optimal");
+  EXPECT_FALSE(one.contains("gap"));
+  // The same digit twice in a row has to be put right.
+  const std::string clues = every_other_cell() + " --image 'cell(1,2,_)=" + digit(solution(0, 0), 1) + "'";
+  const double best = answer("--model sudoku" + clues)["log_probability"];
+  for (const std::string budget : {"1", "10", "100"}) {
+    const Json found = answer("--model sudoku --node-budget " + budget + clues);
+    if (found["log_probability"].is_null()) continue;
+    EXPECT_GE(found["log_probability"].get<double>() + found.value("gap", 0.0), best - 1e-9) << budget;
+  }
+}
+
+// A card without a compiled program has its program ground.
+TEST_F(PredictVerb, GroundingHasLimits) {
+  const std::string shipped = AS2_SOURCE_DIR "/models/digits-best";
+  Json card = Json::parse(read_file(shipped + ".json"));
+  card["program"]["compiled"] = "";
+  write_file(path("own.json"), card.dump());
+  write_file(path("own.safetensors"), read_file(shipped + ".safetensors"));
+  const std::string example = "--model own.safetensors --image 'digit(_)=" + digit(3) + "'";
+  EXPECT_EQ(answer(example)["assignment"]["digit(_)"], "3");
+  const Finished finished = run(example + " --grounding-size 5");
+  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_THAT(finished.err, HasSubstr("together more than 5"));
+}
+
 TEST_F(PredictVerb, BothEnginesAgree) {
   const std::string pictures = " --image 'digit(1,_)=" + digit(4) + "' --image 'digit(2,_)=" + digit(9) + "'";
   const Json native = answer("--model addition" + pictures);

@@ -89,6 +89,19 @@ TEST(Solver, TheGuideBreaksTiesAndIsNotMultipliedIn) {
   EXPECT_NEAR(guided.confidence(answer, 1, 2), 0.8, 1e-12);
 }
 
+// What is left unproved then is the choice among equals, and the next best.
+TEST(Solver, AnAnswerAsProbableAsCanBeIsOptimalThoughABudgetRanOut) {
+  SolverOptions options;
+  options.node_budget = 100;
+  options.time_budget_seconds = 0;
+  auto program = std::make_shared<compile::ConstraintProgram>(
+      compile::compile_text("{ at(P,S) : S=1..3 } = 1 :- P=1..60.\n:- at(P,S), at(P+1,S), P<60.\n").program);
+  Solver limited{program, std::make_unique<PixelPerceiver>(3), std::make_unique<LastGuide>(), options};
+  const Answer answer = limited.solve({{picture(0, {9, 1, 0})}})[0];
+  EXPECT_EQ(answer.decoded.status, decode::Status::kOptimal);
+  EXPECT_NEAR(answer.decoded.models[0].log_probability, std::log(0.9) + 59 * std::log(1.0 / 3), 1e-9);
+}
+
 TEST(Solver, WhatCannotBeReadSoIsNotCompletable) {
   Solver three = solver(kThree);
   SolveTimes times;

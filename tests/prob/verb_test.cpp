@@ -127,6 +127,11 @@ TEST_F(ProbVerb, RefusesWithTheRightExitCode) {
   EXPECT_EQ(run("pair.lp --memory-budget -1").exit_code, 2);
   EXPECT_EQ(run("pair.lp --query 'cell(1'").exit_code, 1);
   EXPECT_EQ(run("pair.lp --query 'bigger,,'").exit_code, 1);
+  for (const std::string query : {"not", "bigger, not", "not not"}) {
+    const testing::Finished negation = run("pair.lp --query '" + query + "'");
+    EXPECT_EQ(negation.exit_code, 1) << query;
+    EXPECT_THAT(negation.err, HasSubstr("`not` without an atom")) << query;
+  }
   EXPECT_EQ(run("pair.lp --query 'cell(1,_)=7'").exit_code, 1);
   EXPECT_EQ(run("pair.lp --query 'cell(7,_)=1'").exit_code, 1);
   EXPECT_EQ(run("pair.lp --distribution 'sum(_)'").exit_code, 1);

@@ -54,6 +54,7 @@ full "$as2" predict --model digits --image "digit(_)=$picture"
 full "$as2" predict --model digits --image "digit(_)=$picture" --json
 full "$as2" solve "$picture"
 full "$as2" solve "$picture" --json
+full "$as2" demo --boards 1 --quiet --json
 if [ -x "$tensors" ]; then
   full "$as2" tp p.lp --beliefs b.json
   full "$as2" tp p.lp --beliefs b.json --json
@@ -65,6 +66,7 @@ fi
 promised 4 "$as2" check p.lp --save /dev/full >/dev/null
 promised 4 "$as2" data sudoku --count 2 --box 2 --clues 6 --out /dev/full
 promised 4 "$as2" solve "$picture" --out /dev/full >/dev/null
+promised 4 "$as2" demo --boards 1 --quiet --out /dev/full >/dev/null
 [ -c /dev/full ] || fail "/dev/full was replaced"
 
 # --- Pipes and devices are written to, not replaced; a link stays a link.
@@ -128,6 +130,7 @@ if ! grep -q 'AS2_SANITIZE:BOOL=ON' "$2/CMakeCache.txt"; then
     little $kib "$as2" verify p.lp --assignment answer.json
     little $kib "$as2" predict --model digits --image "digit(_)=$picture"
     little $kib "$as2" solve "$picture"
+    little $kib "$as2" demo --boards 1 --quiet
     little $kib "$as2" data sudoku --count 20000 --box 2 --clues 6-10
     # More threads than there is room for their stacks: those there are do the work.
     little $kib "$as2" decode p.lp --beliefs many.jsonl --threads 64 --json
