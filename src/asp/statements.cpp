@@ -102,7 +102,7 @@ class Loader {
   void include(const SourceStatement& statement) {
     if (!includes_) {
       throw InputError(statement.location(), "`#include` is refused here",
-                       {"give the program as one text, without --no-include"});
+                       {"write the text of the file in its place"});
     }
     const auto& tokens = statement.tokens;
     std::string wanted;

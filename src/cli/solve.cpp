@@ -40,7 +40,8 @@ struct SolveArguments {
 };
 
 struct Picture {
-  formats::Image image;  // kept where the answer is to be drawn into it
+  std::string file;      // the image's bytes
+  formats::Image image;  // both kept where the answer is to be drawn into it
   vision::Photo photo;
   vision::DebugPictures debug;
   std::string error;
@@ -49,8 +50,12 @@ struct Picture {
 Picture read_picture(const std::string& path, int side, const SolveArguments& arguments) {
   Picture picture;
   try {
-    formats::Image image = formats::read_image(path);
-    if (!arguments.out.empty()) picture.image = image;
+    std::string file = read_file(path);
+    formats::Image image = formats::decode_image(file, path);
+    if (!arguments.out.empty()) {
+      picture.file = std::move(file);
+      picture.image = image;
+    }
     picture.photo = vision::read_photo(std::move(image), path, side,
                                        arguments.debug_dir.empty() ? nullptr : &picture.debug);
   } catch (const InputError& error) {
@@ -171,9 +176,11 @@ class Solving {
       return;
     }
     if (!arguments_.out.empty()) {
-      formats::write_png(drawn_path(image, arguments_).string(),
-                         vision::draw_answer(picture.image, found.lattice, found.blank,
-                                             boards::digits_of(solver_, answer), picture.photo.dark_ink));
+      const formats::Image drawn =
+          vision::draw_answer(picture.image, found.lattice, found.blank, boards::digits_of(solver_, answer),
+                              picture.photo.dark_ink);
+      write_file(drawn_path(image, arguments_).string(),
+                 formats::encode_png_over(picture.file, picture.image, drawn));
     }
     if (arguments_.json) {
       if (!found.entries.empty()) json["entries"] = entries_json(solver_, answer, found.entries);

@@ -19,10 +19,14 @@ struct Image {
   std::uint8_t at(int x, int y) const { return pixels[static_cast<std::size_t>(y) * width + x]; }
 };
 
-// Reads PNG, JPEG, BMP or PGM; colours become gray, transparent parts white. Throws InputError.
+// Reads PNG, JPEG, BMP or PGM; colours become gray, transparent parts white, and a JPEG lies as its EXIF
+// orientation says. Throws InputError.
 Image read_image(const std::string& path);
 Image decode_image(const std::string& bytes, const std::string& name);
 std::string encode_png(const Image& image);
+// The picture in the file `bytes` in its own colours, as much darker or brighter as `drawn` is than `gray`,
+// which is what decode_image made of it.
+std::string encode_png_over(const std::string& bytes, const Image& gray, const Image& drawn);
 std::string encode_jpeg(const Image& image, int quality);  // 1 … 100
 void write_png(const std::string& path, const Image& image);
 

@@ -25,6 +25,7 @@ constexpr std::size_t kMaxBytes = std::size_t{1} << 30;
 
 struct Size {
   std::int64_t width = 0, height = 0;
+  int orientation = 1;  // EXIF's: 2 to 8 are turned or mirrored
 };
 
 // One picture's bytes, read from the front; every error names the picture.
@@ -81,7 +82,7 @@ Size check_png(const Bytes& bytes) {
     const std::string_view named = bytes.part(at + 4, 4);
     if (at == 8) {
       if (named != "IHDR" || length != 13) bytes.fail("a PNG without its first chunk, IHDR");
-      size = {bytes.big(at + 8, 4), bytes.big(at + 12, 4)};
+      size = {bytes.big(at + 8, 4), bytes.big(at + 12, 4), 1};
       bytes.check(size);
     }
     const std::string_view checked = bytes.part(at + 4, 4 + std::size_t{length});
@@ -90,6 +91,28 @@ Size check_png(const Bytes& bytes) {
     if (named == "IEND") return size;
     at += 12 + std::size_t{length};
   }
+}
+
+// The orientation in a JPEG's segment from `at` to `end`, 1 where there is none: EXIF is a TIFF header and a
+// table of entries of 12 bytes, in the byte order that the header names.
+int exif_orientation(const Bytes& bytes, std::size_t at, std::size_t end) {
+  if (end < at + 14 || bytes.part(at, 6) != std::string_view("Exif\0\0", 6)) return 1;
+  const std::size_t tiff = at + 6;
+  const bool is_little = bytes.part(tiff, 2) == "II";
+  const auto number = [&](std::size_t where, int count) {
+    return is_little ? bytes.little(where, count) : bytes.big(where, count);
+  };
+  const std::size_t table = tiff + number(tiff + 4, 4);
+  if (table + 2 > end) return 1;
+  const std::uint32_t entries = number(table, 2);
+  for (std::size_t entry = table + 2; entry < table + 2 + 12 * std::size_t{entries}; entry += 12) {
+    if (entry + 12 > end) return 1;
+    constexpr std::uint32_t kOrientation = 0x0112;
+    if (number(entry, 2) != kOrientation) continue;
+    const std::uint32_t value = number(entry + 8, 2);
+    return value >= 1 && value <= 8 ? static_cast<int>(value) : 1;
+  }
+  return 1;
 }
 
 // Segments FF xx with a length, then the scans, in which FF is followed by 0 or a restart marker; the end is
@@ -117,9 +140,12 @@ Size check_jpeg(const Bytes& bytes) {
       const bool frame =
           marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
       if (frame && size.width == 0) {
-        size = {bytes.big(at + 7, 2), bytes.big(at + 5, 2)};
+        size.width = bytes.big(at + 7, 2);
+        size.height = bytes.big(at + 5, 2);
         bytes.check(size);
       }
+      if (marker == 0xe1 && size.orientation == 1)
+        size.orientation = exif_orientation(bytes, at + 4, at + 2 + length);
       scanned = scanned || marker == 0xda;
       at += 2 + std::max<std::size_t>(2, length);
     }
@@ -131,11 +157,11 @@ Size check_bmp(const Bytes& bytes) {
   Size size;
   std::uint32_t depth = 0;
   if (header == 12) {
-    size = {bytes.little(18, 2), bytes.little(20, 2)};
+    size = {bytes.little(18, 2), bytes.little(20, 2), 1};
     depth = bytes.little(24, 2);
   } else {
     size = {static_cast<std::int32_t>(bytes.little(18, 4)),
-            std::abs(std::int64_t{static_cast<std::int32_t>(bytes.little(22, 4))})};
+            std::abs(std::int64_t{static_cast<std::int32_t>(bytes.little(22, 4))}), 1};
     depth = bytes.little(28, 2);
     if (const std::uint32_t packed = bytes.little(30, 4); packed != 0 && packed != 3)
       bytes.fail("a compressed BMP, which is not supported");
@@ -154,7 +180,8 @@ class Pgm {
   explicit Pgm(const Bytes& bytes) : bytes_(bytes), plain_(bytes.at(1) == '2') {}
 
   Image read() {
-    const Size size{number("its width"), number("its height")};
+    const std::uint32_t width = number("its width");
+    const Size size{width, number("its height"), 1};
     bytes_.check(size);
     const std::uint32_t white = number("its number of white");
     if (white == 0 || white > 65535) bytes_.fail("a PGM whose white is " + std::to_string(white));
@@ -220,29 +247,74 @@ std::string other_format(const Bytes& bytes) {
   return "not an image that can be read";
 }
 
-Image decode_with_stb(const std::string& bytes, const std::string& name, Size expected) {
+// What the file's own structure says; nothing for PGM, which has no other reader.
+std::optional<Size> check(const Bytes& bytes) {
+  if (bytes.starts_with("\x89PNG\r\n\x1a\n", 8)) return check_png(bytes);
+  if (bytes.starts_with("\xff\xd8", 2)) return check_jpeg(bytes);
+  if (bytes.starts_with("BM", 2)) return check_bmp(bytes);
+  return std::nullopt;
+}
+
+// Pixels as stb gives them, of `channels` bytes each; the last is how opaque.
+struct Pixels {
+  std::unique_ptr<stbi_uc, void (*)(void*)> bytes{nullptr, std::free};
+  int in_file = 0;  // channels
+};
+
+Pixels decode_with_stb(const std::string& bytes, const std::string& name, Size expected, int channels) {
   // At most eight bytes per unpacked pixel, doubled because stb's buffers grow by doubling, plus room for its
   // tables.
   const StbLimit limit(16 * static_cast<std::size_t>(expected.width * expected.height) + bytes.size() +
                        (std::size_t{1} << 20));
-  int width = 0, height = 0, channels = 0;
-  const std::unique_ptr<stbi_uc, void (*)(void*)> loaded(
-      stbi_load_from_memory(reinterpret_cast<const stbi_uc*>(bytes.data()), static_cast<int>(bytes.size()),
-                            &width, &height, &channels, 2),
-      std::free);
-  if (!loaded) {
+  int width = 0, height = 0;
+  Pixels loaded;
+  loaded.bytes.reset(stbi_load_from_memory(reinterpret_cast<const stbi_uc*>(bytes.data()),
+                                           static_cast<int>(bytes.size()), &width, &height, &loaded.in_file,
+                                           channels));
+  if (!loaded.bytes) {
     const std::string reason = stbi_failure_reason();
     throw InputError({name},
                      "the image is broken: " +
                          (reason == "Out of memory" ? "it unpacks to more than its size says" : reason));
   }
   AS2_REQUIRE(width == expected.width && height == expected.height, "stb reads the size that we read");
-  Image image(width, height);
-  for (std::size_t k = 0; k < image.pixels.size(); ++k) {
-    const int gray = loaded.get()[2 * k], alpha = loaded.get()[2 * k + 1];
-    image.pixels[k] = static_cast<std::uint8_t>((gray * alpha + 255 * (255 - alpha) + 127) / 255);
+  return loaded;
+}
+
+// Row by row where each pixel of the picture stands in the file, once it is turned as `size.orientation`
+// says.
+template <class Visit>
+void visit_upright(Size size, const Visit& visit) {
+  const std::int64_t w = size.width, h = size.height, o = size.orientation;
+  const bool swapped = o >= 5, from_right = o == 2 || o == 3 || o == 7 || o == 8,
+             from_bottom = o == 3 || o == 4 || o == 6 || o == 7;
+  for (std::int64_t y = 0; y < (swapped ? w : h); ++y) {
+    for (std::int64_t x = 0; x < (swapped ? h : w); ++x) {
+      const std::int64_t u = swapped ? y : x, v = swapped ? x : y;
+      visit(static_cast<std::size_t>((from_bottom ? h - 1 - v : v) * w + (from_right ? w - 1 - u : u)));
+    }
   }
-  return image;
+}
+
+Image upright(Size size) {
+  const auto w = static_cast<int>(size.width), h = static_cast<int>(size.height);
+  return size.orientation >= 5 ? Image(h, w) : Image(w, h);
+}
+
+std::uint8_t on_white(int value, int alpha) {
+  return static_cast<std::uint8_t>((value * alpha + 255 * (255 - alpha) + 127) / 255);
+}
+
+void append_bytes(void* to, void* data, int size) {
+  static_cast<std::string*>(to)->append(static_cast<const char*>(data), static_cast<std::size_t>(size));
+}
+
+std::string encode_png(int width, int height, int channels, const std::vector<std::uint8_t>& pixels) {
+  std::string bytes;
+  const int done =
+      stbi_write_png_to_func(append_bytes, &bytes, width, height, channels, pixels.data(), channels * width);
+  AS2_REQUIRE(done, "an image of at least one pixel");
+  return bytes;
 }
 
 }  // namespace
@@ -250,32 +322,46 @@ Image decode_with_stb(const std::string& bytes, const std::string& name, Size ex
 Image decode_image(const std::string& bytes, const std::string& name) {
   const Bytes input(bytes, name);
   if (bytes.size() > kMaxBytes) input.fail("a file of more than 1 GiB");
-  if (input.starts_with("\x89PNG\r\n\x1a\n", 8)) return decode_with_stb(bytes, name, check_png(input));
-  if (input.starts_with("\xff\xd8", 2)) return decode_with_stb(bytes, name, check_jpeg(input));
-  if (input.starts_with("BM", 2)) return decode_with_stb(bytes, name, check_bmp(input));
+  if (const auto size = check(input)) {
+    const Pixels loaded = decode_with_stb(bytes, name, *size, 2);
+    Image image = upright(*size);
+    auto pixel = image.pixels.begin();
+    visit_upright(*size, [&](std::size_t at) {
+      const stbi_uc* from = loaded.bytes.get() + 2 * at;
+      *pixel++ = on_white(from[0], from[1]);
+    });
+    return image;
+  }
   if (input.starts_with("P5", 2) || input.starts_with("P2", 2)) return Pgm(input).read();
   throw InputError({name}, bytes.empty() ? "an empty file" : other_format(input),
                    {"PNG, JPEG, BMP and PGM are read"});
+}
+
+std::string encode_png_over(const std::string& bytes, const Image& gray, const Image& drawn) {
+  const std::string name = "the picture drawn into";
+  const auto size = check(Bytes(bytes, name));
+  if (!size) return encode_png(drawn);
+  const Pixels loaded = decode_with_stb(bytes, name, *size, 4);
+  if (loaded.in_file < 3) return encode_png(drawn);
+  std::vector<std::uint8_t> colours;
+  colours.reserve(3 * drawn.pixels.size());
+  std::size_t k = 0;
+  visit_upright(*size, [&](std::size_t at) {
+    const stbi_uc* from = loaded.bytes.get() + 4 * at;
+    const int change = drawn.pixels[k] - gray.pixels[k];
+    ++k;
+    for (int c = 0; c < 3; ++c)
+      colours.push_back(static_cast<std::uint8_t>(std::clamp(on_white(from[c], from[3]) + change, 0, 255)));
+  });
+  return encode_png(drawn.width, drawn.height, 3, colours);
 }
 
 Image read_image(const std::string& path) {
   return decode_image(read_file(path), path);
 }
 
-namespace {
-
-void append_bytes(void* to, void* data, int size) {
-  static_cast<std::string*>(to)->append(static_cast<const char*>(data), static_cast<std::size_t>(size));
-}
-
-}  // namespace
-
 std::string encode_png(const Image& image) {
-  std::string bytes;
-  const int done = stbi_write_png_to_func(append_bytes, &bytes, image.width, image.height, 1,
-                                          image.pixels.data(), image.width);
-  AS2_REQUIRE(done, "an image of at least one pixel");
-  return bytes;
+  return encode_png(image.width, image.height, 1, image.pixels);
 }
 
 std::string encode_jpeg(const Image& image, int quality) {

@@ -10,6 +10,7 @@
 #include "as2/error.h"
 #include "files.h"
 #include "formats/gzip.h"
+#include "formats/stb.h"
 #include "random.h"
 #include "stb_image_write.h"
 #include "support/temporary_folder.h"
@@ -149,10 +150,89 @@ TEST(Picture, APictureThatUnpacksToMoreThanItsSizeIsRefused) {
   EXPECT_THAT(message_of(bomb), HasSubstr("unpacks to more than its size says"));
 }
 
+// A JPEG whose EXIF has an orientation, in the byte order of Intel or of Motorola.
+std::string with_orientation(const std::string& jpeg, int orientation, bool is_little) {
+  const auto number = [&](int value, int count) {
+    std::string bytes(static_cast<std::size_t>(count), '\0');
+    bytes[static_cast<std::size_t>(is_little ? 0 : count - 1)] = static_cast<char>(value & 255);
+    bytes[static_cast<std::size_t>(is_little ? 1 : count - 2)] = static_cast<char>(value >> 8);
+    return bytes;
+  };
+  const auto entry = [&](int tag, int value) {
+    return number(tag, 2) + number(3, 2) + number(1, 4) + number(value, 2) + number(0, 2);
+  };
+  const std::string exif = std::string("Exif\0\0", 6) + (is_little ? "II" : "MM") + number(42, 2) +
+                           number(8, 4) + number(2, 2) + entry(0x0100, 48) + entry(0x0112, orientation) +
+                           number(0, 4);
+  return jpeg.substr(0, 2) + "\xff\xe1" + std::string(1, '\0') + static_cast<char>(exif.size() + 2) + exif +
+         jpeg.substr(2);
+}
+
+TEST(Picture, AJpegLiesAsItsExifOrientationSays) {
+  Image image(48, 32, 30);
+  fill_rectangle(image, 0, 0, 16, 16, 220);
+  fill_rectangle(image, 32, 0, 16, 16, 130);
+  const std::string jpeg = encoded("jpeg", image);
+  // Where the file's first and last corner of its first row belong: top or bottom, left or right.
+  const char* const corners[] = {"tl tr", "tr tl", "br bl", "bl br", "tl bl", "tr br", "br tr", "bl tl"};
+  for (int orientation = 1; orientation <= 8; ++orientation) {
+    for (const bool is_little : {true, false}) {
+      const Image upright = decode_image(with_orientation(jpeg, orientation, is_little), "x.jpg");
+      ASSERT_EQ(upright.width, orientation < 5 ? 48 : 32) << orientation;
+      ASSERT_EQ(upright.height, orientation < 5 ? 32 : 48) << orientation;
+      const auto at = [&](const char* corner) {
+        return upright.at(corner[1] == 'l' ? 4 : upright.width - 5,
+                          corner[0] == 't' ? 4 : upright.height - 5);
+      };
+      EXPECT_NEAR(at(corners[orientation - 1]), 220, 5) << orientation;
+      EXPECT_NEAR(at(corners[orientation - 1] + 3), 130, 5) << orientation;
+    }
+  }
+  // Nonsense in EXIF is no reason to refuse a picture.
+  EXPECT_EQ(decode_image(with_orientation(jpeg, 9, true), "x.jpg").pixels,
+            decode_image(jpeg, "x.jpg").pixels);
+  for (std::size_t k = 6; k < 48; ++k) {
+    std::string damaged = with_orientation(jpeg, 6, true);
+    damaged[k] = '\xff';
+    EXPECT_EQ(message_of(damaged), "no error") << k;
+  }
+}
+
+TEST(Picture, WhatIsDrawnIntoItLeavesItsColours) {
+  std::vector<std::uint8_t> red;
+  for (int k = 0; k < 40 * 30; ++k) red.insert(red.end(), {200, 80, 60});
+  std::string file;
+  stbi_write_png_to_func(append, &file, 40, 30, 3, red.data(), 120);
+  const Image gray = decode_image(file, "red.png");
+  Image drawn = gray;
+  fill_rectangle(drawn, 10, 10, 5, 5, static_cast<std::uint8_t>(gray.at(0, 0) - 50));
+  const std::string over = encode_png_over(file, gray, drawn);
+  int width = 0, height = 0, channels = 0;
+  const std::unique_ptr<unsigned char, void (*)(void*)> pixels(
+      stbi_load_from_memory(reinterpret_cast<const unsigned char*>(over.data()),
+                            static_cast<int>(over.size()), &width, &height, &channels, 3),
+      std::free);
+  ASSERT_EQ(width, 40);
+  ASSERT_EQ(channels, 3);
+  const auto at = [&](int x, int y) {
+    const unsigned char* pixel = pixels.get() + 3 * (40 * y + x);
+    return std::vector<int>(pixel, pixel + 3);
+  };
+  EXPECT_EQ(at(5, 5), (std::vector<int>{200, 80, 60}));
+  EXPECT_EQ(at(12, 12), (std::vector<int>{150, 30, 10}));
+  // A picture without colours stays one.
+  const std::string plain = encode_png(noise(9, 9, 1));
+  EXPECT_EQ(encode_png_over(plain, noise(9, 9, 1), noise(9, 9, 2)), encode_png(noise(9, 9, 2)));
+  const std::string graymap = encoded("pgm", noise(9, 9, 1));
+  EXPECT_EQ(encode_png_over(graymap, noise(9, 9, 1), noise(9, 9, 2)), encode_png(noise(9, 9, 2)));
+}
+
 TEST(Picture, MutatedFilesAreReadOrRefused) {
   Random random(5);
-  for (const char* format : {"png", "jpeg", "bmp", "pgm"}) {
-    const std::string whole = encoded(format, noise(24, 24, 4));
+  for (const char* format : {"png", "jpeg", "exif", "bmp", "pgm"}) {
+    const bool exif = std::string_view(format) == "exif";
+    const std::string plain = encoded(exif ? "jpeg" : format, noise(24, 24, 4));
+    const std::string whole = exif ? with_orientation(plain, 6, false) : plain;
     for (int round = 0; round < 2000; ++round) {
       std::string bytes = whole;
       for (std::uint32_t changes = 1 + random.below(4); changes > 0; --changes)

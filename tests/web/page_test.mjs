@@ -21,11 +21,19 @@ const address = await new Promise((resolve, reject) => {
   server.on('exit', () => reject(new Error('as2 serve ended: ' + said)));
 });
 
+// Photos of printed boards into which a player has written three digits, one of them wrong.
+const list = join(work, 'photographed.txt');
+execFileSync(as2, ['data', 'sudoku', '--count', '10', '--clues', '26-36', '--seed', '5', '--out', list, '--quiet']);
+execFileSync(as2, ['data', 'render', list, '--split', 'test', '--photos', '--entries', '3', '--seed', '1', '--out', join(work, 'photos'), '--quiet']);
+const photos = readdirSync(join(work, 'photos')).filter((name) => name.endsWith('.jpg')).sort().map((name) => join(work, 'photos', name));
+const camera = join(work, 'camera.y4m');  // what the browser's pretended camera sees
+
 // Headless from the start: no updates, no background traffic.
 const context = await playwright.chromium.launchPersistentContext(join(work, 'profile'), {
   executablePath: browserPath, headless: true, viewport: {width: 1200, height: 900},
   args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
-    '--disable-component-update', '--disable-sync'],
+    '--disable-component-update', '--disable-sync', '--use-fake-ui-for-media-stream', '--use-fake-device-for-media-stream',
+    '--use-file-for-fake-video-capture=' + camera],
 });
 const page = context.pages()[0] ?? await context.newPage();
 page.setDefaultTimeout(30000);
@@ -39,12 +47,6 @@ const answers = () => page.evaluate(() => [...document.querySelectorAll('#cells 
 const solved = (action) => page.evaluate(() => { document.getElementById('summary').textContent = ''; }).then(action)
   .then(() => page.waitForFunction(() => document.getElementById('summary').textContent !== ''));
 const example = (name) => solved(() => page.getByRole('button', {name, exact: true}).click());
-
-// Photos of printed boards into which a player has written three digits, one of them wrong.
-const list = join(work, 'photographed.txt');
-execFileSync(as2, ['data', 'sudoku', '--count', '10', '--clues', '26-36', '--seed', '5', '--out', list, '--quiet']);
-execFileSync(as2, ['data', 'render', list, '--split', 'test', '--photos', '--entries', '3', '--seed', '1', '--out', join(work, 'photos'), '--quiet']);
-const photos = readdirSync(join(work, 'photos')).filter((name) => name.endsWith('.jpg')).sort().map((name) => join(work, 'photos', name));
 
 // Milliseconds of the processor that the browser's processes have taken: on a busy machine the clock says little.
 function processorTime() {
@@ -83,8 +85,6 @@ const steps = {
     const shown = await answers();
     Object.values(expected).forEach((digit, k) => assert.match(shown[k], new RegExp(`(read|answer is) ${digit}`)));
     assert.match(await text('#summary'), /The answer is the only one/);
-    await page.locator('#cells button').nth(40).hover();
-    await shot('solve');
   },
   'how long it takes from picture to answer': async () => {
     const times = [], before = processorTime();
@@ -95,6 +95,8 @@ const steps = {
     times.sort((a, b) => a - b);
     console.log(`   ${Math.round(times[5])} ms median, ${Math.round(times[0])} at best; ${(processorTime() - before) / 10} ms of the ` +
       'processor each, drawing the page and the test included');
+    await page.locator('#cells button').nth(40).hover();
+    await shot('solve');
   },
   'a misread digit is put right, with the reason': async () => {
     await example('A misread digit');
@@ -202,6 +204,7 @@ const steps = {
     await shot('program_error');
     await page.fill('#text', '#include "/etc/passwd".');
     await page.waitForFunction(() => document.getElementById('program-error').textContent.includes('is refused here'));
+    assert.doesNotMatch(await text('#program-error'), /--/, 'a page has no options');
   },
   'the same answers as the command line on 40 boards and 10 photos': async () => {
     const pictures = join(work, 'boards'), list = join(work, 'list.txt');
@@ -238,7 +241,21 @@ const steps = {
   },
   'in a photo the answer lies as the sheet does, and wrong entries are named': async () => {
     await page.getByRole('tab', {name: 'Solve'}).click();
-    const photo = photos[1], out = join(work, 'out.png');
+    // As phones keep it: in colour, on its side, with an EXIF orientation that says so.
+    const photo = join(work, 'phone.jpg'), out = join(work, 'out.png');
+    const lying = Buffer.from(await page.evaluate(async (url) => {
+      const image = await createImageBitmap(await (await fetch(url)).blob());
+      const canvas = new OffscreenCanvas(image.height, image.width), context = canvas.getContext('2d');
+      context.setTransform(0, -1, 1, 0, 0, image.width);
+      context.drawImage(image, 0, 0);
+      context.globalCompositeOperation = 'multiply';
+      context.fillStyle = '#ffe0a0';
+      context.fillRect(0, 0, image.width, image.height);
+      const bytes = new Uint8Array(await (await canvas.convertToBlob({type: 'image/jpeg', quality: 0.95})).arrayBuffer());
+      return Array.from(bytes);
+    }, 'data:image/jpeg;base64,' + readFileSync(photos[1]).toString('base64')));
+    const exif = Buffer.from('ffe10022457869660000' + '4d4d002a00000008' + '0001' + '011200030000000100060000' + '00000000', 'hex');
+    writeFileSync(photo, Buffer.concat([lying.subarray(0, 2), exif, lying.subarray(2)]));
     const {entries, assignment} = JSON.parse(execFileSync(as2, ['solve', '--json', '--out', out, photo]));
     await solved(() => page.setInputFiles('#file', photo));
     const wrong = entries.find((entry) => !entry.right);
@@ -249,7 +266,7 @@ const steps = {
     const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', {name: 'Save the solved picture'}).click()]);
     const asUrl = (file, type) => `data:image/${type};base64,` + readFileSync(file).toString('base64');
     // Of each blank cell, where the ink that was added lies on average: as `as2 solve --out` puts it.
-    const middles = await page.evaluate(async ([before, ...after]) => {
+    const pictures = await page.evaluate(async ([before, ...after]) => {
       const pixels = async (url) => {
         const image = await createImageBitmap(await (await fetch(url)).blob());
         const context = new OffscreenCanvas(image.width, image.height).getContext('2d');
@@ -268,14 +285,57 @@ const steps = {
           const distances = centres.map(([u, v]) => Math.hypot(u - x, v - y)), at = distances.indexOf(Math.min(...distances));
           sums[at] = [sums[at][0] + x, sums[at][1] + y, sums[at][2] + 1];
         }
-        return sums.map(([x, y, count]) => count < 10 ? null : [x / count, y / count]);
+        const colour = data.reduce((sum, value, k) => sum + (k % 4 === 0 ? value : k % 4 === 2 ? -value : 0), 0) / (data.length / 4);
+        return {colour, middles: sums.map(([x, y, count]) => count < 10 ? null : [x / count, y / count])};
       }));
     }, [asUrl(photo, 'jpeg'), asUrl(out, 'png'), asUrl(await download.path(), 'png')]);
+    for (const {colour} of pictures) assert.ok(colour > 20, 'the paper is still yellow');
+    const middles = pictures.map((picture) => picture.middles);
     assert.ok(middles[0].filter(Boolean).length > 40);
     middles[0].forEach((middle, k) => {
       assert.equal(middle === null, middles[1][k] === null, `cell ${k}`);
       if (middle) assert.ok(Math.hypot(middle[0] - middles[1][k][0], middle[1] - middles[1][k][1]) < 9, `cell ${k}: ${middle} and ${middles[1][k]}`);
     });
+  },
+  'the camera takes a picture': async () => {
+    const {width, height, gray} = await page.evaluate(async (url) => {
+      const image = await createImageBitmap(await (await fetch(url)).blob());
+      const width = image.width & ~1, height = image.height & ~1;
+      const context = new OffscreenCanvas(width, height).getContext('2d');
+      context.drawImage(image, 0, 0);
+      return {width, height, gray: Array.from(context.getImageData(0, 0, width, height).data).filter((_, k) => k % 4 === 1)};
+    }, 'data:image/jpeg;base64,' + readFileSync(photos[1]).toString('base64'));
+    writeFileSync(camera, Buffer.concat([Buffer.from(`YUV4MPEG2 W${width} H${height} F10:1 Ip A1:1 C420mpeg2\nFRAME\n`),
+      Buffer.from(gray), Buffer.alloc(width * height / 2, 128)]));
+    await page.getByRole('button', {name: 'Use the camera'}).click();
+    await page.waitForFunction(() => document.getElementById('video').videoWidth > 100);
+    await solved(() => page.locator('#shoot').click());
+    assert.match(await text('#summary'), /The answer is the only one/);
+    const expected = JSON.parse(execFileSync(as2, ['solve', photos[1], '--json'])).assignment;
+    const shown = await answers();
+    Object.values(expected).forEach((digit, k) => assert.match(shown[k], new RegExp(`(read|handwritten|answer is) ${digit}`)));
+    assert.ok(await page.locator('#live').isHidden(), 'the camera is off again');
+    await shot('camera');
+  },
+  'behind a transparent picture is white paper, in the dark too': async () => {
+    await page.emulateMedia({colorScheme: 'dark'});
+    const expected = await page.evaluate(async (url) => {
+      const image = await createImageBitmap(await (await fetch(url)).blob());
+      const canvas = new OffscreenCanvas(image.width, image.height), context = canvas.getContext('2d');
+      context.drawImage(image, 0, 0);
+      const pixels = context.getImageData(0, 0, image.width, image.height);
+      for (let k = 0; k < pixels.data.length; k += 4) pixels.data.set([0, 0, 0, 255 - pixels.data[k + 1]], k);
+      context.putImageData(pixels, 0, 0);
+      return Array.from(new Uint8Array(await (await canvas.convertToBlob({type: 'image/png'})).arrayBuffer()));
+    }, 'data:image/png;base64,' + readFileSync(join(source, 'examples/board.png')).toString('base64'));
+    await solved(() => page.setInputFiles('#file', {name: 'ink.png', mimeType: 'image/png', buffer: Buffer.from(expected)}));
+    assert.match(await text('#summary'), /The answer is the only one/);
+    assert.equal(await page.locator('#cells.on-dark').count(), 0);
+    assert.ok(await page.evaluate(() => {
+      const canvas = document.getElementById('picture');
+      return canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.every((value, k) => k % 4 < 3 || value === 255);
+    }));
+    await shot('transparent');
   },
   'a phone shows it without scrolling sideways, in the dark too': async () => {
     await page.setViewportSize({width: 390, height: 844});
@@ -287,6 +347,35 @@ const steps = {
       if (tab.startsWith('Watch')) await page.waitForFunction(() => document.getElementById('caption-best').textContent.includes('what was read'));
       assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), tab);
       await shot('phone_' + tab.split(' ')[0].toLowerCase());
+    }
+  },
+  'text stands out from what is behind it, in the light and in the dark': async () => {
+    for (const colorScheme of ['light', 'dark']) {
+      await page.emulateMedia({colorScheme});
+      for (const tab of ['Solve', 'Watch it reason', 'Write a program']) {
+        await page.getByRole('tab', {name: tab}).click();
+        // WCAG's ratio of luminances, at least 4.5; what lies on the photo, cannot be pressed or only
+        // marks lines behind the editor's text is left out.
+        const faint = await page.evaluate(() => {
+          const parts = (colour) => colour.match(/[\d.]+/g).map(Number);
+          const luminance = (rgb) => rgb.slice(0, 3).map((value) => value / 255)
+            .map((value) => value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4)
+            .reduce((sum, value, k) => sum + value * [0.2126, 0.7152, 0.0722][k], 0);
+          const behind = (own) => {
+            for (let node = own; node; node = node.parentElement) {
+              const colour = parts(getComputedStyle(node).backgroundColor);
+              if (colour.length === 3 || colour[3] === 1) return colour;
+            }
+            return [255, 255, 255];
+          };
+          return [...document.body.querySelectorAll('*')].filter((own) => own.checkVisibility() && !own.disabled && !own.closest('#cells, #marks') &&
+            [...own.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.textContent.trim())).map((own) => {
+            const [low, high] = [parts(getComputedStyle(own).color), behind(own)].map(luminance).sort((a, b) => a - b);
+            return {ratio: (high + 0.05) / (low + 0.05), text: own.textContent.trim().slice(0, 40)};
+          }).filter(({ratio}) => ratio < 4.5);
+        });
+        assert.deepEqual(faint, [], `${colorScheme}, ${tab}`);
+      }
     }
   },
   'what can be pressed has a name, and tabs follow the arrow keys': async () => {

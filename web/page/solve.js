@@ -41,14 +41,19 @@ export function startSolve(engine) {
       fail('This file is not a picture that the browser can show.');
       return;
     }
-    const known = bytes[0] === 0x89 || (bytes[0] === 0xff && bytes[1] === 0xd8) || (bytes[0] === 0x42 && bytes[1] === 0x4d);
+    const opaque = (bytes[0] === 0xff && bytes[1] === 0xd8) || (bytes[0] === 0x42 && bytes[1] === 0x4d);
+    const known = bytes[0] === 0x89 || opaque;
     const most = 2000;  // pixels a side; phones take more than helps
-    if (!known || Math.max(picture.width, picture.height) > most) {
-      const scale = Math.min(1, most / Math.max(picture.width, picture.height));
+    const scale = Math.min(1, most / Math.max(picture.width, picture.height));
+    if (!opaque || scale < 1) {
       const canvas = new OffscreenCanvas(Math.round(picture.width * scale), Math.round(picture.height * scale));
-      canvas.getContext('2d').drawImage(picture, 0, 0, canvas.width, canvas.height);
+      const context = canvas.getContext('2d');
+      context.fillStyle = 'white';  // behind what is transparent, as the runtime has it
+      context.fillRect(0, 0, canvas.width, canvas.height);
+      context.drawImage(picture, 0, 0, canvas.width, canvas.height);
       picture = await createImageBitmap(canvas);
-      bytes = new Uint8Array(await (await canvas.convertToBlob({type: 'image/png'})).arrayBuffer());
+      if (!known || scale < 1)
+        bytes = new Uint8Array(await (await canvas.convertToBlob({type: 'image/png'})).arrayBuffer());
     }
     selected = -1;
     await engine.call('need', {}, {needed: neededForCells});
