@@ -78,7 +78,7 @@ SoftTpReasoner::SoftTpReasoner(const kernels::Version& version, const infer::Sof
   ff_shared_ = Linear::of(version, 2 * width, wide, both, std::move(ff_in_.bias));
   ff_in_.bias.clear();
   ff_out_ = Linear::take(version, weights, "reasoner.ff_out", wide, width);
-  read_ = Linear::take(version, weights, "reasoner.read", width, 1, false);
+  read_ = weights.take("reasoner.read.weight", {1, width});
   evidence_scale_ = weights.take_one("reasoner.evidence_scale");
 }
 
@@ -198,7 +198,7 @@ void SoftTpReasoner::feed_forward(State& state) const {
 
 void SoftTpReasoner::read(State& state) const {
   const std::int64_t positions = structure_.positions, symbols = structure_.symbols;
-  read_.apply(structure_.atoms(), state.x.data(), state.out.data());
+  version_->dot_rows(structure_.atoms(), options_.width, state.x.data(), read_.data(), state.out.data());
   for (std::int64_t i = 0; i < positions; ++i) {
     float* logits = state.logits.data() + i * symbols;
     float* beliefs = state.beliefs.data() + i * symbols;

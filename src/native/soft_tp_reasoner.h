@@ -48,9 +48,10 @@ class SoftTpReasoner : public Reasoner {
   Holders holders_;
 
   std::int64_t inputs_ = 0;  // features per atom
-  Linear embed_, qkv_, attention_out_, ff_in_, ff_shared_, ff_out_, read_;
+  Linear embed_, qkv_, attention_out_, ff_in_, ff_shared_, ff_out_;
   std::vector<Linear> pool_;  // per family
   Norm norm_state_, norm_ff_;
+  std::vector<float> read_;            // [width]
   std::vector<float> attention_bias_;  // [heads, positions, positions]
   std::vector<float> key_bias_;        // [symbols, positions]; empty where domains are full
   float evidence_scale_ = 1;

@@ -483,6 +483,17 @@ void pool_rows(std::int64_t count, const std::int32_t* rows, float share, std::i
   }
 }
 
+void dot_rows(std::int64_t rows, std::int64_t channels, const float* x, const float* weight, float* y) {
+  for (std::int64_t row = 0; row < rows; ++row, x += channels) {
+    Lanes sums{};
+    float rest = 0;
+    std::int64_t c = 0;
+    for (; c + kLanes <= channels; c += kLanes) sums += load(x + c) * load(weight + c);
+    for (; c < channels; ++c) rest += x[c] * weight[c];
+    y[row] = sum_of(sums) + rest;
+  }
+}
+
 void add_scaled(std::int64_t count, float scale, const float* x, float* y) {
   std::int64_t k = 0;
   for (; k + kLanes <= count; k += kLanes) store(y + k, load(y + k) + scale * load(x + k));
@@ -558,6 +569,6 @@ void logarithm(std::int64_t count, const float* x, float offset, float floor, fl
 extern const Version kVersion;
 const Version kVersion = {AS2_ISA_NAME,      kPanel,          product,         add_gelu,    add_norm,
                           picture_norm_gelu, tiles_to_points, points_to_tiles, pool_pixels, pool_rows,
-                          add_scaled,        softmax,         logarithm};
+                          dot_rows,          add_scaled,      softmax,         logarithm};
 
 }  // namespace as2::native::kernels::AS2_ISA
