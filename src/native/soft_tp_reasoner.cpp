@@ -1,6 +1,9 @@
 // One instance at a time goes through all its passes on one thread: its state stays in that core's cache, a
 // finished board frees its thread at once, and what is in memory depends on the threads and not on the batch.
 // A pass has hundreds of rows to multiply, so that the products lose nothing by this.
+//
+// The state after a pass is x + W_out h, of which the answer is a dot product r per atom. That is computed as
+// r·x + (r W_out)·h, so that the last pass of a board, which nothing follows, needs no product with W_out.
 #include "native/soft_tp_reasoner.h"
 
 #include <algorithm>
@@ -17,7 +20,7 @@ constexpr float kSmallestEvidence = 1e-6f;
 constexpr float kSmallestFactor = 1e-3f;
 constexpr float kFarBelow = -1e4f;
 constexpr std::int64_t kEvidenceFeatures = 3;
-constexpr std::int64_t kHiddenRows = 96;  // rows of the wide hidden layer at once, so that it stays near
+constexpr std::int64_t kHiddenRows = 96;  // rows of the wide hidden layer that are read while they are near
 
 }  // namespace
 
@@ -77,8 +80,18 @@ SoftTpReasoner::SoftTpReasoner(const kernels::Version& version, const infer::Sof
   }
   ff_shared_ = Linear::of(version, 2 * width, wide, both, std::move(ff_in_.bias));
   ff_in_.bias.clear();
-  ff_out_ = Linear::take(version, weights, "reasoner.ff_out", wide, width);
+  const auto out = weights.take("reasoner.ff_out.weight", {width, wide});
+  ff_out_ = Linear::of(version, wide, width, out, weights.take("reasoner.ff_out.bias", {width}));
   read_ = weights.take("reasoner.read.weight", {1, width});
+  std::vector<double> through(elements(wide));
+  double bias = 0;
+  for (std::size_t row = 0; row < read_.size(); ++row) {
+    bias += double{read_[row]} * double{ff_out_.bias[row]};
+    for (std::size_t k = 0; k < through.size(); ++k)
+      through[k] += double{read_[row]} * double{out[row * through.size() + k]};
+  }
+  read_hidden_.assign(through.begin(), through.end());
+  read_bias_ = static_cast<float>(bias);
   evidence_scale_ = weights.take_one("reasoner.evidence_scale");
 }
 
@@ -179,6 +192,8 @@ void SoftTpReasoner::feed_forward(State& state) const {
                      atoms = structure_.atoms();
   version_->add_norm(atoms, width, state.x.data(), nullptr, norm_ff_.weight.data(), norm_ff_.bias.data(),
                      nullptr, state.normed.data());
+  std::fill_n(state.out.begin(), atoms, read_bias_);
+  version_->dot_rows(atoms, width, state.x.data(), read_.data(), state.out.data());
   for (std::int64_t i = 0; i < positions; ++i) {
     const std::int64_t size = over_symbols_.size(i);
     float* mean = state.pooled.data() + i * 2 * width;
@@ -188,17 +203,16 @@ void SoftTpReasoner::feed_forward(State& state) const {
   ff_shared_.apply(positions, state.pooled.data(), state.shared.data());
   for (std::int64_t first = 0; first < atoms; first += kHiddenRows) {
     const std::int64_t rows = std::min(kHiddenRows, atoms - first);
-    ff_in_.apply(rows, state.normed.data() + first * width, state.hidden.data());
+    float* hidden = state.hidden.data() + first * wide;
+    ff_in_.apply(rows, state.normed.data() + first * width, hidden);
     for (std::int64_t row = 0; row < rows; ++row)
-      version_->add_gelu(wide, state.hidden.data() + row * wide,
-                         state.shared.data() + (first + row) % positions * wide);
-    ff_out_.apply(rows, state.hidden.data(), state.x.data() + first * width, true);
+      version_->add_gelu(wide, hidden + row * wide, state.shared.data() + (first + row) % positions * wide);
+    version_->dot_rows(rows, wide, hidden, read_hidden_.data(), state.out.data() + first);
   }
 }
 
 void SoftTpReasoner::read(State& state) const {
   const std::int64_t positions = structure_.positions, symbols = structure_.symbols;
-  version_->dot_rows(structure_.atoms(), options_.width, state.x.data(), read_.data(), state.out.data());
   for (std::int64_t i = 0; i < positions; ++i) {
     float* logits = state.logits.data() + i * symbols;
     float* beliefs = state.beliefs.data() + i * symbols;
@@ -260,13 +274,13 @@ float SoftTpReasoner::objection(State& state, const float* beliefs, const char* 
 int SoftTpReasoner::run_trajectory(State& state, const float* beliefs, const char* evidence, int trajectory,
                                    int passes, const Watch& watch) const {
   begin(state, beliefs, evidence, trajectory);
-  int used = 0;
-  do {
+  for (int used = 0;;) {
     disturb(state, used);
     pass(state);
     if (watch) watch(state.logits.data());
-  } while (++used < passes && !finished(state));
-  return used;
+    if (++used == passes || finished(state)) return used;
+    ff_out_.apply(structure_.atoms(), state.hidden.data(), state.x.data(), true);
+  }
 }
 
 ReasonerOutput SoftTpReasoner::run(Threads& threads, std::size_t memory, const ReasonerInput& input,
@@ -284,7 +298,7 @@ ReasonerOutput SoftTpReasoner::run(Threads& threads, std::size_t memory, const R
                                 pools * 2 * width,
                                 pools * width,
                                 positions * options_.d_ff,
-                                kHiddenRows * options_.d_ff,
+                                cells * options_.d_ff,
                                 attends ? positions * 3 * width : 0,
                                 std::max(cells, attends ? positions * width : 0)};
   const auto prepare = [&](State& state) {

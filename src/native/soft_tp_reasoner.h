@@ -31,6 +31,7 @@ class SoftTpReasoner : public Reasoner {
   void features(State& state) const;
   void attend(State& state) const;
   void exchange_along_groups(State& state) const;
+  // All but the product with ff_out_; the answer goes to `out`.
   void feed_forward(State& state) const;
   void read(State& state) const;
   bool finished(State& state) const;
@@ -51,7 +52,9 @@ class SoftTpReasoner : public Reasoner {
   Linear embed_, qkv_, attention_out_, ff_in_, ff_shared_, ff_out_;
   std::vector<Linear> pool_;  // per family
   Norm norm_state_, norm_ff_;
-  std::vector<float> read_;            // [width]
+  std::vector<float> read_;         // [width]: the answer in the state before the feed-forward layer …
+  std::vector<float> read_hidden_;  // [d_ff]: … and in that layer
+  float read_bias_ = 0;
   std::vector<float> attention_bias_;  // [heads, positions, positions]
   std::vector<float> key_bias_;        // [symbols, positions]; empty where domains are full
   float evidence_scale_ = 1;

@@ -240,12 +240,12 @@ TEST_P(Kernels, SoftmaxAndLogarithm) {
 TEST_P(Kernels, RowsAreReadByAWeightPerChannel) {
   for (const std::int64_t channels : {1, 16, 35, 96}) {
     const auto x = random_numbers(3 * channels, 20), weight = random_numbers(channels, 21);
-    std::vector<float> read(3);
+    std::vector<float> read(3, 2);
     version().dot_rows(3, channels, x.data(), weight.data(), read.data());
     for (std::int64_t row = 0; row < 3; ++row) {
       double sum = 0;
       for (std::int64_t c = 0; c < channels; ++c) sum += double{x[row * channels + c]} * weight[c];
-      EXPECT_NEAR(read[row], sum, 1e-5);
+      EXPECT_NEAR(read[row], 2 + sum, 1e-5);
     }
   }
 }

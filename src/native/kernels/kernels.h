@@ -66,7 +66,7 @@ struct Version {
   // mean = Σ x(row) · share over the rows listed, maximum = the largest; both 0 without rows.
   void (*pool_rows)(std::int64_t count, const std::int32_t* rows, float share, std::int64_t channels,
                     const float* x, float* mean, float* maximum);
-  // y = Σ x(row) · weight per row.
+  // y += Σ x(row) · weight per row.
   void (*dot_rows)(std::int64_t rows, std::int64_t channels, const float* x, const float* weight, float* y);
   // y += scale · x.
   void (*add_scaled)(std::int64_t count, float scale, const float* x, float* y);

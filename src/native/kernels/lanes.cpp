@@ -490,7 +490,7 @@ void dot_rows(std::int64_t rows, std::int64_t channels, const float* x, const fl
     std::int64_t c = 0;
     for (; c + kLanes <= channels; c += kLanes) sums += load(x + c) * load(weight + c);
     for (; c < channels; ++c) rest += x[c] * weight[c];
-    y[row] = sum_of(sums) + rest;
+    y[row] += sum_of(sums) + rest;
   }
 }
 
