@@ -16,8 +16,11 @@
 namespace as2::boards {
 namespace {
 
-// The digits of a handwritten board as the model's perception wants them.
-infer::Scene handwriting(const vision::Photo& photo, const BoardCells& board) {
+constexpr double kSurelyBlank = 0.999;
+
+// The digits of a handwritten board as the model's perception wants them: every cell with ink whose belief in
+// a blank is less than `most_blank`.
+infer::Scene handwriting(const vision::Photo& photo, const BoardCells& board, double most_blank) {
   if (photo.straight && board.turns == 0) return scene_of(*photo.straight);
   vision::Photo upright = photo;
   upright.lattice = board.lattice;
@@ -26,7 +29,7 @@ infer::Scene handwriting(const vision::Photo& photo, const BoardCells& board) {
   for (std::size_t k = 0; k < cells.size(); ++k) {
     const bool inked =
         std::any_of(cells[k].pixels.begin(), cells[k].pixels.end(), [](int p) { return p > 0; });
-    if (inked && board.cells[k].blank < 0.5) scene.push_back({static_cast<int>(k), cells[k].pixels});
+    if (inked && board.cells[k].blank < most_blank) scene.push_back({static_cast<int>(k), cells[k].pixels});
   }
   return scene;
 }
@@ -63,7 +66,13 @@ PhotoAnswer PhotoSolver::solve(const vision::Photo& photo, const std::string& na
   infer::Answer best;
   std::vector<Entry> entries;
   if (board.is_handwritten()) {
-    best = board_.answer(board_.look({handwriting(photo, board)}, times), times).front();
+    for (const double most_blank : {0.5, kSurelyBlank}) {
+      infer::Answer answer =
+          board_.answer(board_.look({handwriting(photo, board, most_blank)}, times), times).front();
+      const bool settled = answer.completable && answer.unique.value_or(false);
+      if (most_blank == 0.5 || settled) best = std::move(answer);
+      if (settled || !best.completable) break;
+    }
   } else {
     const std::vector<infer::Evidence> readings = reader_->evidence(board);
     for (std::size_t k = 0; k < readings.size(); ++k) {
