@@ -18,6 +18,18 @@ std::string readable(std::string_view message);
 // The text, shortened, between `'`: how messages quote what they were given.
 std::string in_quotes(std::string_view text);
 
+// The words with commas between them; `…` in place of those beyond `most`.
+template <typename Words>
+std::string joined(const Words& words, std::size_t most = std::string::npos) {
+  std::string text;
+  for (const auto& word : words) {
+    if (!text.empty()) text += ", ";
+    if (most-- == 0) return text + "…";
+    text += word;
+  }
+  return text;
+}
+
 // The number in at most twelve digits, for people: 0.5 where the nearest double is 0.49999999999999994.
 std::string in_digits(double number);
 

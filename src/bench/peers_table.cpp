@@ -7,6 +7,7 @@
 #include <set>
 
 #include "bench/peers.h"
+#include "text.h"
 
 namespace as2::bench {
 namespace {
@@ -150,10 +151,9 @@ std::string peers_document(const std::vector<json>& rows) {
       "Made by `as2 bench peers --table RESULTS.jsonl > docs/PEERS.md`; do not edit. Each row is `as2 train` "
       "and "
       "`as2 eval` in a process of its own, on the same digits, the same split and the same time";
-  std::string said;
-  for (const std::string& budget : budgets) said += (said.empty() ? "" : ", ") + budget;
-  if (!said.empty())
-    out += ": " + said + ", " + std::to_string(seeds.size()) + (seeds.size() == 1 ? " seed" : " seeds");
+  if (!budgets.empty())
+    out += ": " + joined(budgets) + ", " + std::to_string(seeds.size()) +
+           (seeds.size() == 1 ? " seed" : " seeds");
   out +=
       ". Published figures are others' own runs on their own data, machines and hours, and stand apart.\n\n"
       "Seconds are of training until the validation score reached 95 and 99 % (the likelihood of what is "

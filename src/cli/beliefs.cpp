@@ -90,12 +90,6 @@ std::string nearest(const compile::ConstraintProgram& program, const std::string
   return best ? best->name : "";
 }
 
-std::string joined(const std::vector<std::string>& words, std::size_t limit) {
-  std::string text;
-  for (std::size_t k = 0; k < words.size() && k < limit; ++k) text += (k ? ", " : "") + words[k];
-  return words.size() > limit ? text + ", …" : text;
-}
-
 std::string found(const json& value) {
   return shortened(value.dump(-1, ' ', false, json::error_handler_t::replace));
 }

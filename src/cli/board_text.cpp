@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "cli/beliefs.h"
+#include "text.h"
 
 namespace as2::cli {
 namespace {
@@ -44,12 +45,6 @@ std::string probability(double p) {
 
 const std::string& symbol(const Solver& solver, int position, int index) {
   return solver.program().positions[position].symbols[index];
-}
-
-std::string joined(const std::set<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
 }
 
 // The side of the boxes that the board is shown in; without boxes that of the board.

@@ -119,12 +119,6 @@ Json count_json(const std::string& digits) {
   return digits;
 }
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
-
 [[noreturn]] void refuse_contradiction(const ConstraintProgram& program, const std::vector<int>& positions) {
   if (!positions.empty()) {
     std::vector<std::string> names;

@@ -67,7 +67,7 @@ std::vector<compile::Assignment> parse_document(const Document& document, const 
 }
 
 // One verdict on all the assignments of a document: that of the first invalid one, if any.
-verify::Verdict joined(const verify::Verdict* first, std::size_t count) {
+verify::Verdict verdict_on_all(const verify::Verdict* first, std::size_t count) {
   for (std::size_t k = 0; k < count; ++k) {
     if (first[k].valid == true) continue;
     verify::Verdict verdict = first[k];
@@ -145,7 +145,7 @@ int verify_assignments(const VerifyArguments& arguments) {
       code = kInputAtFault;
       continue;
     }
-    const verify::Verdict verdict = joined(verdicts.data() + next, ends[k] - next);
+    const verify::Verdict verdict = verdict_on_all(verdicts.data() + next, ends[k] - next);
     next = ends[k];
     if (arguments.json) {
       std::cout << line_of(json_of(verdict)) << '\n';

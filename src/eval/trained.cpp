@@ -2,17 +2,9 @@
 
 #include "as2/error.h"
 #include "files.h"
+#include "text.h"
 
 namespace as2::eval {
-namespace {
-
-std::string listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
-}  // namespace
 
 Trained load_trained(const std::filesystem::path& weights, const std::string& task,
                      const std::vector<std::string>& overrides, const task::TaskOptions& options) {
@@ -41,8 +33,8 @@ Trained load_trained(const std::filesystem::path& weights, const std::string& ta
   if (!card.network.perception) return trained;
   if (trained.task->classes() != card.pictures.classes) {
     throw InputError({weights.string()}, "the task's pictures have other classes than the model tells apart",
-                     {"the model's are " + listed(card.pictures.classes),
-                      "the task's are " + listed(trained.task->classes())});
+                     {"the model's are " + joined(card.pictures.classes),
+                      "the task's are " + joined(trained.task->classes())});
   }
   card.pictures.positions = config.images.positions;
   return trained;

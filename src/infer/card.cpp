@@ -164,10 +164,8 @@ CardPictures read_pictures(const json& object, const ModelOptions& network, cons
   return pictures;
 }
 
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text.empty() ? "none" : text;
+std::string joined_or_none(const std::vector<std::string>& names) {
+  return names.empty() ? "none" : joined(names);
 }
 
 }  // namespace
@@ -290,7 +288,8 @@ void check_program(const Card& card, const compile::ConstraintProgram& program) 
   std::vector<std::string> families;
   for (const auto& family : program.families) families.push_back(family.name);
   if (card.shape.families != families)
-    fail("its constraints are " + joined(card.shape.families) + "; the program's are " + joined(families));
+    fail("its constraints are " + joined_or_none(card.shape.families) + "; the program's are " +
+         joined_or_none(families));
   if (kind != ReasonerKind::kSoftTp && card.shape.hash != program.hash) {
     fail("its program's hash is " + card.shape.hash + ", this one's " + program.hash +
          " (a reasoner of kind " + name_of(kind) + " runs only on the program it was trained on)");

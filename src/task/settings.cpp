@@ -207,9 +207,7 @@ std::string Settings::choice(const std::string& key, const std::string& fallback
   for (const std::string& word : choices) {
     if (value == word) return word;
   }
-  std::string expected = "one of";
-  for (const std::string& word : choices) expected += (&word == choices.data() ? " " : ", ") + word;
-  refuse(key, expected);
+  refuse(key, "one of " + joined(choices));
 }
 
 std::vector<std::string> Settings::texts(const std::string& key, const std::vector<std::string>& fallback) {
