@@ -46,7 +46,11 @@ def _of_dict(program: Any, given: dict, p: torch.Tensor, believed: torch.Tensor)
         believed[i] = True
         p[i] = 0
         for symbol, value in row.items():
-            p[i, require_symbol(program, i, symbol)] = float(value)
+            s = require_symbol(program, i, symbol)
+            p[i, s] = float(value)
+            # {"true": 0.2} says what is left for "false".
+            if len(row) == 1 and len(program.positions[i].symbols) == 2 and 0 <= p[i, s] < 1:
+                p[i, 1 - s] = 1 - p[i, s]
 
 
 def _normalised(program: Any, p: torch.Tensor) -> torch.Tensor:
@@ -71,7 +75,7 @@ def read_beliefs(program: Any, given: Any) -> Beliefs:
     """A tensor [positions, symbols] or [batch, positions, symbols], a dict, or a list of dicts.
 
     In a dict a position left out is uniform where a distribution is needed and weighs 1 in probabilities; a
-    symbol left out of a listed position is 0. In a tensor all positions but guesses are believed.
+    symbol left out of a listed position is 0, or the rest where there are but two. In a tensor all positions but guesses are believed.
     """
     if isinstance(given, torch.Tensor):
         shape = [len(program.positions), program.symbols]

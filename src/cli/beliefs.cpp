@@ -60,8 +60,14 @@ json parse_object(const Document& document, const std::string& what) {
     SourceLocation location = document.location;
     const std::size_t end = std::min(document.text.size(), static_cast<std::size_t>(error.byte));
     location.line += static_cast<int>(std::count(document.text.begin(), document.text.begin() + end, '\n'));
-    throw InputError(location, "not JSON: " + shortened(error.what()),
-                     {"JSON has no NaN or infinity; expected " + what});
+    // "[json.exception.parse_error.101] parse error at …: syntax error while parsing object - unexpected …"
+    std::string cause = error.what();
+    const std::size_t dash = cause.find(" - ");
+    if (dash != std::string::npos) cause.erase(0, dash + 3);
+    std::vector<std::string> notes{"expected " + what};
+    if (cause.find("invalid literal") != std::string::npos)
+      notes.push_back("JSON knows true, false, null and numbers without quotes, but no NaN and no infinity");
+    throw InputError(location, "not JSON: " + shortened(cause), std::move(notes));
   } catch (const json::exception& error) {
     throw InputError(document.location, std::string("not usable JSON: ") + error.what(),
                      {"expected " + what});
@@ -133,7 +139,7 @@ void check_row(const compile::Position& position, double* row, const Locate& whe
   if (!std::isfinite(sum)) fail("the sum is not finite");
   if (std::abs(sum - 1) > kSumTolerance) {
     warnings.push_back(where().str() + ": warning: beliefs of " + in_quotes(position.name) + " sum to " +
-                       json(sum).dump() + "; normalised");
+                       in_digits(sum) + "; normalised, with 0 for symbols left out");
     for (std::size_t s = 0; s < width; ++s) row[s] /= sum;
   }
 }
@@ -157,6 +163,8 @@ void read_row(const Document& document, const compile::ConstraintProgram& progra
     if (s < 0) s = require_symbol(program, index, symbol, locate(document, position.name));
     if (!value.is_number()) fail(in_quotes(symbol) + " is " + found(value) + ", expected a number");
     row[s] = value.get<double>();
+    // {"true": 0.2} says what is left for "false".
+    if (width == 2 && given.size() == 1 && row[s] >= 0 && row[s] < 1) row[1 - s] = 1 - row[s];
   }
   check_row(
       position, row, [&] { return locate(document, position.name); }, warnings);

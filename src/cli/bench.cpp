@@ -68,10 +68,8 @@ void declare_peers(CLI::App& command, PeerArguments& a) {
   command.add_option("--device", a.options.device, "auto, cpu, cuda or cuda:N")->capture_default_str();
   command.add_option("--out", a.options.out, "JSON Lines, one per run; runs that are in it are skipped")
       ->capture_default_str();
-  command
-      .add_option("--only", a.options.only,
-                  "rows whose line in --list contains this; may be given several times")
-      ->allow_extra_args(false);
+  command.add_option("--only", a.options.only,
+                     "rows whose line in --list contains this; may be given several times");
   command.add_option("--count", a.options.count, "test examples")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000000));

@@ -176,9 +176,7 @@ Action declare_check(CLI::App& command) {
                                             "classes of its pictures explain everything "
                                             "that is observed, 1 where it determines them");
   command.add_option("--preset", options->preset, "--shortcuts: a preset of the task")->needs(shortcuts);
-  command.add_option("--set", options->settings, "--shortcuts: any setting of the task")
-      ->allow_extra_args(false)
-      ->needs(shortcuts);
+  command.add_option("--set", options->settings, "--shortcuts: any setting of the task")->needs(shortcuts);
   command.add_option("--seconds", options->seconds, "--shortcuts: for the circuit, and for the search")
       ->check(number_between(0.001, 1e9))
       ->capture_default_str()

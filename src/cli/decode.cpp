@@ -141,7 +141,7 @@ void print_answer(const Json& json, std::ostream& out) {
     } else if (unique["complete"].get<bool>()) {
       out << "not unique: no reading within the margin has exactly one completion";
     } else {
-      out << "not unique: the effort ended before a reading with exactly one completion was found";
+      out << "perhaps not unique: the effort ended before a reading with exactly one completion was found";
     }
     out << " (" << unique["readings"] << " tested)\n";
   }

@@ -163,11 +163,9 @@ Action declare_eval_on(CLI::App& command, const std::vector<Engine>& engines) {
           "to least answers")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000000));
-  command
-      .add_option("--set", a->settings,
-                  "a setting of the task's program, images, labels or data, or of the network "
-                  "model.reasoner.residual_tolerance and decided")
-      ->allow_extra_args(false);
+  command.add_option("--set", a->settings,
+                     "a setting of the task's program, images, labels or data, or of the network "
+                     "model.reasoner.residual_tolerance and decided");
   declare_engine(command, a->engine);
   command.add_option("--data-dir", a->data_dir,
                      "folder of MNIST's idx files; default: $AS2_DATA, the cache, the network");

@@ -150,11 +150,20 @@ Json exact_answer(const ProbArguments& arguments, const ConstraintProgram& progr
   const Weights weights = prob::weights_of(circuit, program, entry.beliefs, entry.believed);
   const prob::Evaluated evaluated = prob::evaluate(circuit, {weights});
   const double log_p = evaluated.log_value[0];
+  Json json;
   if (std::isinf(log_p)) {
-    refuse_contradiction(program, prob::contradicting_positions(circuit, program, weights));
+    // Nothing can be asked of it but how many answer sets there are.
+    if (!arguments.count || !arguments.queries.empty() || !arguments.distributions.empty() ||
+        arguments.marginals || arguments.sample > 0)
+      refuse_contradiction(program, prob::contradicting_positions(circuit, program, weights));
+    json["log_p_program"] = nullptr;
+    json["count"] = count_json(prob::count_answers(circuit));
+    json["exact"] = true;
+    json["bound"] = 0.0;
+    json["without_beliefs"] = without_beliefs(entry);
+    return json;
   }
   const std::vector<double> marginals = prob::marginals(circuit, weights, evaluated, 0);
-  Json json;
   json["log_p_program"] = log_p;
   std::vector<double> probabilities;
   for (const Observation& query : questions.queries) {
@@ -238,8 +247,13 @@ void print_probabilities(const Json& json, std::ostream& out) {
     return;
   }
   const bool exact = json["exact"];
-  const double log_p = json["log_p_program"];
-  out << "P(program) " << (exact ? "= " : "≈ ") << std::exp(log_p) << " (log " << log_p << ")";
+  out << "P(program) " << (exact ? "= " : "≈ ");
+  if (json["log_p_program"].is_null()) {
+    out << 0;
+  } else {
+    const double log_p = json["log_p_program"];
+    out << std::exp(log_p) << " (log " << log_p << ")";
+  }
   const std::int64_t open = json["without_beliefs"];
   if (open > 0) {
     out << "; " << open

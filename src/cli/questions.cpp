@@ -10,16 +10,15 @@ namespace as2::cli {
 
 void declare_questions(CLI::App& command, std::vector<std::string>& queries,
                        std::vector<std::string>& distributions) {
-  const auto many = [&](const char* name, std::vector<std::string>& values, const char* what,
-                        const char* type) {
-    command.add_option(name, values, what)->type_name(type)->expected(1)->take_all();
-  };
-  many(
-      "--query", queries,
-      "The probability that all of these hold: atoms, `not` atoms, POSITION=SYMBOL, with commas between them",
-      "LITERALS");
-  many("--distribution", distributions,
-       "The probability of every atom that matches; `_` is any argument: 'total(_)'", "PATTERN");
+  command
+      .add_option("--query", queries,
+                  "The probability that all of these hold: atoms, `not` atoms, POSITION=SYMBOL, with commas "
+                  "between them")
+      ->type_name("LITERALS");
+  command
+      .add_option("--distribution", distributions,
+                  "The probability of every atom that matches; `_` is any argument: 'total(_)'")
+      ->type_name("PATTERN");
 }
 
 std::vector<std::pair<std::string, prob::Observable>> require_atoms(const compile::ConstraintProgram& program,

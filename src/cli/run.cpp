@@ -72,6 +72,14 @@ const Verb* named_verb(int argc, char** argv, const std::vector<Verb>& verbs) {
   return named == verbs.end() ? nullptr : &*named;
 }
 
+// A list is given by repeating its option: otherwise `-c n=8 FILE --json` would take the file for a constant.
+void take_one_value_each(CLI::App& command) {
+  for (CLI::Option* option : command.get_options()) {
+    if (!option->get_positional()) option->allow_extra_args(false);
+  }
+  for (CLI::App* part : command.get_subcommands({})) take_one_value_each(*part);
+}
+
 int run_checked(int argc, char** argv, const std::vector<Verb>& verbs, void (*declare_common)(CLI::App&)) {
   if (argc > 1 && argv[1][0] != '-') {
     const Verb* named = named_verb(argc, argv, verbs);
@@ -95,6 +103,7 @@ int run_checked(int argc, char** argv, const std::vector<Verb>& verbs, void (*de
     if (!verb.declare) continue;
     actions.emplace_back(command, verb.declare(*command));
     if (declare_common) declare_common(*command);
+    take_one_value_each(*command);
   }
   try {
     app.parse(argc, argv);

@@ -64,7 +64,7 @@ Action declare_check_shortcuts(CLI::App& command) {
   command.add_option("task", a->task)->required();
   command.add_flag("--shortcuts", a->shortcuts)->required();
   command.add_option("--preset", a->preset);
-  command.add_option("--set", a->settings)->allow_extra_args(false);
+  command.add_option("--set", a->settings);
   command.add_option("--seconds", a->seconds)->check(number_between(0.001, 1e9));
   declare_grounding(command, a->grounding);
   command.add_flag("--json", a->json);

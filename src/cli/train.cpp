@@ -402,8 +402,7 @@ Action declare_train(CLI::App& command) {
   command.add_option("task", a->task,
                      "a task that ships (sudoku, addition, greater, …) or a task's TOML file");
   command.add_option("--preset", a->preset, "a preset of the task, or a TOML file; default: the task's own");
-  command.add_option("--set", a->settings, "any setting, as in --set train.rate=1e-3")
-      ->allow_extra_args(false);
+  command.add_option("--set", a->settings, "any setting, as in --set train.rate=1e-3");
   command.add_option("--seed", a->seed, "seed of the weights and of the data order; default: 0");
   command.add_option("--seeds", a->seeds, "several runs, 0..2 or 0,3,7: mean and deviation of their scores")
       ->excludes("--seed");

@@ -39,7 +39,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t kFirstRound = 4000;  // decisions
 constexpr std::int64_t kGrowth = 8;         // factor by which a round's decisions grow
-constexpr std::int64_t kLookEvery = 256;    // decisions between looks at the clock
 constexpr std::int64_t kBytesPerPart = 64;  // a remembered part
 
 struct Order {
@@ -190,7 +189,6 @@ class CircuitSearch {
 
   void count_decision() {
     if (++decisions_ > most_decisions_) throw OutOfDecisions();
-    if (decisions_ % kLookEvery != 0) return;
     if (budget_.seconds > 0 && Clock::now() > deadline_) throw OutOfTime();
     if (budget_.bytes > 0 && bytes() > budget_.bytes) throw OutOfMemory();
   }
@@ -261,13 +259,13 @@ Circuit compile_circuit(const ConstraintProgram& program, const std::vector<int>
   std::sort(shape.observed.begin(), shape.observed.end());
   shape.observed.erase(std::unique(shape.observed.begin(), shape.observed.end()), shape.observed.end());
 
+  const auto begin = Clock::now();
   const decode::Problem problem(source, {}, shape.observed);
   std::vector<int> indicator_of(static_cast<std::size_t>(problem.positions), -1);
   for (std::size_t k = 0; k < shape.observed.size(); ++k) {
     indicator_of[problem.position_of[problem.node_literal(shape.observed[k])]] = static_cast<int>(k);
   }
   const std::vector<Order> orders = orders_of(problem);
-  const auto begin = Clock::now();
   const auto deadline =
       begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(budget.seconds));
   for (std::int64_t decisions = kFirstRound;; decisions *= kGrowth) {

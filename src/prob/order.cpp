@@ -11,7 +11,7 @@ using Words = std::vector<std::uint64_t>;
 
 // Past this many words touched, the number of neighbours takes the place of the fill: also a tree
 // decomposition, usually a little wider, at a fraction of the price.
-constexpr std::int64_t kMostWork = std::int64_t{1} << 27;
+constexpr std::int64_t kMostWork = std::int64_t{1} << 25;
 
 class Graph {
  public:
@@ -107,8 +107,8 @@ std::vector<int> tree_order(const decode::Problem& problem) {
     }
     gone[best] = 1;
     if (best < problem.real) rank[best] = --next;
-    // The fill of a vertex changes with its own edges and with those among its neighbours.
-    const bool fills = price[best] > 0;
+    // A vertex's degree changes with its own edges, its fill with those among its neighbours too.
+    const bool fills = price[best] > 0 && graph.work() < kMostWork;
     graph.for_each_neighbour(best, [&](int u) {
       stale[u] = 1;
       if (fills) graph.for_each_neighbour(u, [&](int w) { stale[w] = 1; });

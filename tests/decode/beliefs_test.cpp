@@ -56,12 +56,27 @@ TEST(Beliefs, NormalisesWithAWarningOnlyBeyondTheTolerance) {
   EXPECT_THAT(warnings, ElementsAre(HasSubstr("b.json:7: warning: beliefs of 'on' sum to 4")));
 }
 
+TEST(Beliefs, OneOfTwoSymbolsLeavesTheRestToTheOther) {
+  std::vector<std::string> warnings;
+  EXPECT_THAT(parsed(R"j({"on": {"true": 0.25}})j", &warnings),
+              ElementsAre(1.0 / 3, 1.0 / 3, 1.0 / 3, 0.75, 0.25, 0.0));
+  EXPECT_THAT(parsed(R"j({"on": {"false": 0}})j", &warnings)[4], 1.0);
+  EXPECT_THAT(warnings, IsEmpty());
+  EXPECT_THAT(parsed(R"j({"cell(1,_)": {"1": 0.25}})j", &warnings)[0], 1.0);
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr("sum to 0.25; normalised, with 0 for symbols left out")));
+}
+
+TEST(Beliefs, WhatIsNoJsonHasItsCause) {
+  EXPECT_THAT(refusal(R"j({"on": {"true": 1})j"), HasSubstr("error: not JSON: unexpected end of input"));
+  EXPECT_THAT(refusal(R"j({"on": {"true": 1})j"), testing::Not(HasSubstr("NaN")));
+  EXPECT_THAT(refusal(R"j({"on": {"true": NaN}})j"), HasSubstr("no NaN and no infinity"));
+}
+
 TEST(Beliefs, RefusesWhatIsNoDistributionAndSaysWhere) {
   EXPECT_THAT(refusal(R"j({"on": {"true": -0.5, "false": 1.5}})j"),
               HasSubstr("b.json:7: error: beliefs of 'on': 'true' is -0.5"));
   EXPECT_THAT(refusal(R"j({"on": {"true": 0, "false": 0}})j"), HasSubstr("all zero"));
   EXPECT_THAT(refusal(R"j({"on": {}})j"), HasSubstr("all zero"));
-  EXPECT_THAT(refusal(R"j({"on": {"true": NaN}})j"), HasSubstr("JSON has no NaN"));
   EXPECT_THAT(refusal(R"j({"on": {"true": 1e999}})j"), HasSubstr("b.json:7"));
   EXPECT_THAT(refusal(R"j({"on": {"true": null}})j"), HasSubstr("expected a number"));
   EXPECT_THAT(refusal(R"j({"on": {"true": "1"}})j"), HasSubstr("expected a number"));

@@ -301,6 +301,12 @@ TEST_F(DecodeVerb, MessagesStayReadable) {
   }
 }
 
+TEST_F(DecodeVerb, OptionsBeforeTheProgramTakeOneValueEach) {
+  const std::string usual = run("pair.lp --beliefs beliefs.json -c n=3 --json").out;
+  EXPECT_THAT(usual, HasSubstr("\"status\""));
+  EXPECT_EQ(run("-c n=3 pair.lp --beliefs beliefs.json --json").out, usual);
+}
+
 TEST_F(DecodeVerb, AConstantGivenTwiceIsNamed) {
   const auto twice = run("pair.lp --beliefs beliefs.json -c n=3 -c n=4");
   EXPECT_EQ(twice.exit_code, 2);

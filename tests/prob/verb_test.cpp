@@ -81,6 +81,11 @@ TEST_F(ProbVerb, ContradictoryBeliefsAreAnErrorThatNamesThem) {
   EXPECT_THAT(result.err, HasSubstr("P(program) = 0"));
   EXPECT_THAT(result.err, HasSubstr("cell(1,_), cell(2,_)"));
   write("none.lp", "{ a(1..2) } = 1.\n:- a(1).  % not one\n:- a(2).  % not two\n");
+  const testing::Finished count = run("none.lp --count");
+  EXPECT_EQ(count.exit_code, 0);
+  EXPECT_THAT(count.out, HasSubstr("P(program) = 0"));
+  EXPECT_THAT(count.out, HasSubstr("answer sets: 0\n"));
+  EXPECT_EQ(json::parse(run("none.lp --count --json").out)["count"], 0);
   const testing::Finished none = run("none.lp");
   EXPECT_EQ(none.exit_code, 1);
   EXPECT_THAT(none.err, HasSubstr("not one"));

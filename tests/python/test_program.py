@@ -189,6 +189,8 @@ class Program(unittest.TestCase):
             self.assertTrue(bool(function(clash[:1]).isfinite().any()), "zeros that leave an answer set are no fault")
         self.refused("no answer set at all", as2.Module, as2.compile(text="{a}. :- a. :- not a. b :- a."), "a", "b")
         self.refused("hidden by #show", as2.compile(text="{a}. b :- a. #show a/0.").probability, None, "b")
+        burglary = as2.compile(text="{burglary}. alarm :- burglary.")
+        self.assertAlmostEqual(burglary.probability({"burglary": {"true": 0.2}}, "alarm"), 0.2)
         with self.assertWarnsRegex(UserWarning, "sum to 2; normalised"):
             program.decode({"colour(1,_)": {"1": 1.0, "2": 1.0}})
         self.refused("is violated, and nothing is chosen", as2.compile(text="a. :- a.").soft_tp)
