@@ -122,6 +122,7 @@ void print_answer(const Json& json, std::ostream& out) {
     return;
   }
   out << json["status"].get<std::string>();
+  if (json["status"] == "unknown") out << ": a budget of time or nodes ended before anything was found";
   if (json.contains("dead_end_position")) {
     out << ": nothing is left for " << json["dead_end_position"].get<std::string>();
   }
@@ -191,6 +192,8 @@ void refuse_idle_settings(const DecodeArguments& arguments) {
   for (const auto& [option, given] : without_effect) {
     if (greedy && given) throw UsageError(std::string(option) + " has no effect with --method greedy");
   }
+  if (arguments.objective_first && !arguments.objective_weights.empty())
+    throw UsageError("--objective-weight has no effect with --objective-first");
   if (!arguments.unique) {
     if (!greedy && !arguments.evidence.empty()) {
       throw UsageError("--evidence has an effect only with --method greedy or --unique");
@@ -208,6 +211,8 @@ int decode_beliefs(const DecodeArguments& arguments) {
   refuse_idle_settings(arguments);
   const decode::Decoder decoder(arguments.program->compile(arguments.beliefs).program);
   const ConstraintProgram& program = decoder.program();
+  if (program.objectives.empty() && (arguments.objective_first || !arguments.objective_weights.empty()))
+    throw UsageError("--objective-first and --objective-weight have no effect: the program has no objective");
   DecodeOptions options;
   options.method = arguments.method == "greedy" ? decode::Method::kGreedy : decode::Method::kMap;
   if (!arguments.unique) {
@@ -269,13 +274,9 @@ Action declare_decode(CLI::App& command) {
       .add_option("--evidence", arguments->evidence,
                   "Positions that were read, or a file that lists them: greedy locks them first, --unique "
                   "searches over their readings")
-      ->type_name("POSITIONS|FILE")
-      ->expected(1)
-      ->take_all();
+      ->type_name("POSITIONS|FILE");
   command.add_option("--pin", arguments->pins, "Holds a position to a symbol; all other evidence is soft")
-      ->type_name("POSITION=SYMBOL")
-      ->expected(1)
-      ->take_all();
+      ->type_name("POSITION=SYMBOL");
   command.add_option("--models", arguments->models, "map: the K best assignments, in order")
       ->check(CLI::Range(1, 1000000))
       ->type_name("K");
@@ -299,9 +300,7 @@ Action declare_decode(CLI::App& command) {
   command
       .add_option("--objective-weight", arguments->objective_weights,
                   "Weight of an objective's cost against log p; 1 by default")
-      ->type_name("[LEVEL=]NUMBER")
-      ->expected(1)
-      ->take_all();
+      ->type_name("[LEVEL=]NUMBER");
   command.add_flag("--objective-first", arguments->objective_first,
                    "Decides by the objectives first; log p only breaks ties");
   command

@@ -388,9 +388,7 @@ Action declare_predict_on(CLI::App& command, const std::vector<Engine>& engines)
   command
       .add_option("--image", arguments->images,
                   "The picture at a position: 'digit(1,_)=a.png'; PNG, JPEG, BMP or PGM of any size")
-      ->type_name("POSITION=FILE")
-      ->expected(1)
-      ->take_all();
+      ->type_name("POSITION=FILE");
   command
       .add_option(
           "--instances", arguments->instances,

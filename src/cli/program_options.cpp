@@ -101,16 +101,12 @@ std::shared_ptr<ProgramOptions> declare_program(CLI::App& command, ProgramForm f
       ->required()
       ->type_name("FILE");
   command.add_option("-c,--const", options->constants, "Replaces a constant of the program (#const)")
-      ->type_name("NAME=VALUE")
-      ->expected(1)
-      ->take_all();
+      ->type_name("NAME=VALUE");
   declare_grounding(command, options->grounding);
   command
       .add_option("--assume", options->assume,
                   "Leaves an external atom (#external) open: it becomes a Boolean position")
-      ->type_name("ATOM")
-      ->expected(1)
-      ->take_all();
+      ->type_name("ATOM");
   command.add_flag("--no-include", options->no_include,
                    "Refuses #include, so that a program of unknown origin reads no other file");
   return options;

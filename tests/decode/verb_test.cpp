@@ -152,10 +152,12 @@ TEST_F(DecodeVerb, EveryModelCarriesItsAtoms) {
 TEST_F(DecodeVerb, RefusesOptionsWithoutEffect) {
   for (const std::string option :
        {"--evidence 'cell(1,_)'", "--method greedy --models 2", "--method greedy --node-budget 5",
-        "--method greedy --time-budget 1", "--method greedy --objective-first", "--time-budget nan"}) {
+        "--method greedy --time-budget 1", "--method greedy --objective-first", "--time-budget nan",
+        "--objective-first", "--objective-weight 2"}) {
     EXPECT_EQ(run("pair.lp --beliefs beliefs.json " + option).exit_code, 2) << option;
   }
   EXPECT_EQ(run("pair.lp --beliefs beliefs.json --method greedy --evidence 'cell(1,_)'").exit_code, 0);
+  EXPECT_EQ(run("cost.lp --objective-first --objective-weight 2").exit_code, 2);
 }
 
 TEST_F(DecodeVerb, ABudgetWithSeveralModelsGivesAnHonestGap) {
