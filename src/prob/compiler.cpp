@@ -239,7 +239,9 @@ std::vector<Order> orders_of(const decode::Problem& problem) {
        "draws answers (`as2 prob`, `as2 predict`; approximate() in Python)",
        "clues as facts, or a smaller program, leave less to compile; `--time-budget` and "
        "`--memory-budget` allow more (time_budget= and memory_budget= in Python)",
-       "in training losses.query needs the circuit, approximate or not; losses.constraint does without"});
+       "in training losses.circuit.seconds and losses.circuit.mib allow more; losses.query takes its answer "
+       "sets "
+       "and its score from the circuit, approximate or not, and losses.constraint does without"});
 }
 
 }  // namespace

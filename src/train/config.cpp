@@ -76,6 +76,20 @@ QueryConfig read_query(task::Settings& s, bool weighs) {
   return query;
 }
 
+// What compiling the program's circuit may cost.
+prob::Budget read_circuit(task::Settings& s, const LossConfig& losses) {
+  prob::Budget budget;
+  bool needed = false;
+  for (const char* term : {"query", "semantic", "ltn", "a-nesi"}) needed = needed || losses.weight(term) > 0;
+  if (!needed) {
+    s.without_effect("losses.circuit", "losses.query, semantic, ltn and a-nesi have no weight");
+    return budget;
+  }
+  budget.seconds = s.number("losses.circuit.seconds", budget.seconds, 0, kMany);
+  budget.bytes = s.integer("losses.circuit.mib", budget.bytes >> 20, 0, std::int64_t{1} << 30) << 20;
+  return budget;
+}
+
 FuzzyConfig read_ltn(task::Settings& s, bool weighs) {
   FuzzyConfig ltn;
   if (!weighs) {
@@ -112,6 +126,7 @@ Config read_config(task::Settings& s) {
   for (const LossTerm& term : loss_terms()) c.losses.terms[term.name] = read_term(s, term.name);
   c.losses.sum_reduction = s.choice("losses.constraint.reduction", "mean", {"mean", "sum"}) == "sum";
   c.losses.query = read_query(s, c.losses.weight("query") > 0);
+  c.losses.query.circuit = read_circuit(s, c.losses);
   c.losses.ltn = read_ltn(s, c.losses.weight("ltn") > 0);
   c.losses.a_nesi = read_a_nesi(s, c.losses.weight("a-nesi") > 0);
   c.losses.every_pass = s.boolean("losses.every_pass", c.losses.every_pass);

@@ -6,10 +6,10 @@ namespace as2::train {
 namespace {
 
 prob::Circuit circuit_of(const compile::ConstraintProgram& program,
-                         const std::vector<task::ObservedAtom>& atoms) {
+                         const std::vector<task::ObservedAtom>& atoms, const prob::Budget& budget) {
   std::vector<int> nodes;
   for (const task::ObservedAtom& atom : atoms) prob::collect_nodes(atom.about, nodes);
-  return prob::compile_circuit(program, nodes);
+  return prob::compile_circuit(program, nodes, budget);
 }
 
 // Without evidence a position weighs 1; so the batch says what is believed, row by row.
@@ -25,7 +25,7 @@ torch::Tensor weighed(const torch::Tensor& believed, const torch::Tensor& belief
 
 QueryLoss::QueryLoss(const compile::ConstraintProgram& program, const std::vector<task::ObservedAtom>& atoms,
                      const QueryConfig& config, torch::Device device)
-    : config_(config), circuit_(circuit_of(program, atoms), program, all_believed(program)) {
+    : config_(config), circuit_(circuit_of(program, atoms, config.circuit), program, all_believed(program)) {
   const prob::Circuit& circuit = circuit_.circuit();
   const std::vector<std::int64_t> shape = {static_cast<std::int64_t>(atoms.size()), circuit.inputs()};
   torch::Tensor if_true = torch::zeros(shape), if_false = torch::zeros(shape);

@@ -28,6 +28,7 @@ struct QueryConfig {
   std::string approx = "exact";  // or top-k, same
   std::int64_t k = 10;           // top-k: answer sets
   double share = 0.01;           // same: of a picture's mass, what its least likely symbols may make up
+  prob::Budget circuit;
 };
 
 class QueryLoss {

@@ -132,6 +132,7 @@ TEST(Budgets, ARefusalSaysHowFarItGotAndWhatToDo) {
     EXPECT_THAT(error.what(), HasSubstr("nodes"));
     EXPECT_THAT(error.what(), HasSubstr("--approx top-k"));
     EXPECT_THAT(error.what(), HasSubstr("--approx sample"));
+    EXPECT_THAT(error.what(), HasSubstr("losses.circuit.seconds"));
     EXPECT_THAT(error.what(), HasSubstr("losses.constraint does without"));
   }
   budget.seconds = 0;

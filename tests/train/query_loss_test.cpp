@@ -157,6 +157,17 @@ TEST(QueryLoss, HasTheGradientOfFiniteDifferences) {
   }
 }
 
+TEST(QueryLoss, TheCircuitKeepsToItsBudget) {
+  const Case queens(kDigits +
+                        "greater :- digit(1,X), digit(2,Y), X > Y.\n"
+                        "{ q(R,C) : C=1..12 } = 1 :- R=1..12.\n"
+                        ":- q(R,C), q(S,C), R < S.\n:- q(R,C), q(S,D), R < S, |C-D| = S-R.\n",
+                    {"greater"});
+  QueryConfig config;
+  config.circuit = {0, std::int64_t{1} << 20};
+  EXPECT_THROW(queens.loss(config), prob::CircuitTooLarge);
+}
+
 TEST(QueryLoss, ApproximationsAreLowerBoundsThatBecomeExact) {
   const Case greater(kDigits + "greater :- digit(1,X), digit(2,Y), X > Y.\n", {"greater"});
   const infer::Batch batch = greater.batch(12);

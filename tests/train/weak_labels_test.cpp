@@ -121,6 +121,9 @@ TEST_F(WeakLabels, WhatHasNoEffectIsRefusedByName) {
   EXPECT_THAT(refusal(kTotal, {"losses.satisfaction.weight=1", "labels.observed=[\"total(_)\"]",
                                "losses.query.approx=same"}),
               HasSubstr("'losses.query.approx' has no effect here: losses.query.weight is 0"));
+  EXPECT_THAT(refusal(kTotal, {"losses.satisfaction.weight=1", "labels.observed=[\"total(_)\"]",
+                               "losses.circuit.seconds=5"}),
+              HasSubstr("'losses.circuit.seconds' has no effect here: losses.query, semantic"));
   EXPECT_THAT(refusal(kGreater, {query, "labels.observed=[\"greater\"]", "images.positions=[]",
                                  "data.source=answers", "data.min_clues=1", "data.max_clues=2"}),
               HasSubstr("losses.query has a weight, but there is no perception"));
