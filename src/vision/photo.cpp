@@ -9,7 +9,7 @@
 namespace as2::vision {
 namespace {
 
-constexpr int kMostPixels = 2000;  // a side: enough for cells of 50 pixels in a board a quarter as wide
+constexpr int kMostPixels = 2000;   // a side: enough for cells of 50 pixels in a board a quarter as wide
 constexpr double kStraight = 0.05;  // of a cell: how far a scan's lines may run off
 
 // Averages blocks of pixels until neither side has more than kMostPixels.
