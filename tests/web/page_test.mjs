@@ -297,6 +297,19 @@ const steps = {
       if (middle) assert.ok(Math.hypot(middle[0] - middles[1][k][0], middle[1] - middles[1][k][1]) < 9, `cell ${k}: ${middle} and ${middles[1][k]}`);
     });
   },
+  'a picture is dropped or pasted': async () => {
+    const bytes = Array.from(readFileSync(join(source, 'examples/board.png')));
+    for (const kind of ['drop', 'paste']) {
+      await example('Not a board');
+      await solved(() => page.evaluate(([kind, bytes]) => {
+        const data = new DataTransfer();
+        data.items.add(new File([new Uint8Array(bytes)], 'board.png', {type: 'image/png'}));
+        document.body.dispatchEvent(kind === 'drop' ? new DragEvent('drop', {dataTransfer: data, bubbles: true, cancelable: true}) :
+          new ClipboardEvent('paste', {clipboardData: data, bubbles: true, cancelable: true}));
+      }, [kind, bytes]));
+      assert.match(await text('#summary'), /The answer is the only one/, kind);
+    }
+  },
   'the camera takes a picture': async () => {
     const {width, height, gray} = await page.evaluate(async (url) => {
       const image = await createImageBitmap(await (await fetch(url)).blob());
