@@ -25,6 +25,13 @@ TEST(Config, EveryShippedPresetIsRead) {
   EXPECT_GE(presets, 15);
 }
 
+TEST(Config, TheCircuitHasTheBudgetOfItsSettings) {
+  Settings settings = layered_settings("greater", "", {"losses.circuit.seconds=5", "losses.circuit.mib=7"});
+  const Config config = read_config(settings);
+  EXPECT_DOUBLE_EQ(config.losses.query.circuit.seconds, 5);
+  EXPECT_EQ(config.losses.query.circuit.bytes, std::int64_t{7} << 20);
+}
+
 TEST(Config, ThePaperPresetIsThePapers) {
   Settings settings = layered_settings("sudoku", "paper", {"train.rate=0.125"});
   const Config config = read_config(settings);
