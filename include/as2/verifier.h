@@ -24,6 +24,7 @@ struct VerifyOptions {
 struct ChosenAtoms {
   std::vector<std::string> chosen;
   std::vector<std::string> unchosen;
+  std::optional<std::vector<std::string>> shown;  // what clingo must show then; none: not compared
 };
 
 struct Violation {

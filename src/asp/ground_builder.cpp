@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "asp/aspif.h"
+#include "asp/externals.h"
 #include "asp/symbol.h"
 #include "text.h"
 
@@ -112,6 +113,7 @@ class Builder {
     program_.rules.reserve(in_.rules.size());
     for (auto& rule : in_.rules) add_rule(std::move(rule));
     in_.rules = {};
+    keep_undefined_externals(program_);
     if (!in_.edges.empty()) add_acyclicity();
     program_.minimize = std::move(in_.minimizes);
     for (auto& minimize : program_.minimize) drop_true(minimize);

@@ -119,8 +119,10 @@ int verify_assignments(const VerifyArguments& arguments) {
   std::vector<std::string> errors(documents.size());  // empty: the document holds assignments
   for (std::size_t k = 0; k < documents.size(); ++k) {
     try {
-      for (const compile::Assignment& assignment : parse_document(documents[k], program))
+      for (const compile::Assignment& assignment : parse_document(documents[k], program)) {
         assignments.push_back(verify::chosen_atoms(program, assignment));
+        assignments.back().shown = compile::shown_atoms(program, assignment);
+      }
     } catch (const InputError& error) {
       if (documents.size() == 1) throw;
       errors[k] = error.what();

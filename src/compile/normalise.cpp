@@ -55,10 +55,8 @@ class Propagation {
       for (const Atom atom : rule.head) watchers_[atom].push_back(static_cast<int>(r));
     }
     for (const asp::External& external : ground_.externals) {
-      // An atom with rules of its own is external no more.
-      if (supports_[external.atom] + choice_supports_[external.atom] > 0) continue;
       if (external.value == asp::ExternalValue::kTrue) settle(external.atom, Truth::kAlways);
-      if (external.value == asp::ExternalValue::kFree) choice_supports_[external.atom] = 1;
+      if (external.value == asp::ExternalValue::kFree) ++choice_supports_[external.atom];
     }
     for (Atom atom = 1; atom < truth_.size(); ++atom) drop_if_unsupported(atom);
     for (std::size_t r = 0; r < ground_.rules.size(); ++r) look_at(static_cast<int>(r));
@@ -185,7 +183,7 @@ class Propagation {
       if (state_[r] != Truth::kNever) add(ground_.rules[r], program);
     }
     for (const asp::External& external : ground_.externals) {
-      if (choice_supports_[external.atom] == 0 || program.chosen(external.atom)) continue;
+      if (external.value != asp::ExternalValue::kFree) continue;
       NormalRule choice;
       choice.choice = true;
       choice.head = {external.atom};

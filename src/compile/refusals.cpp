@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "as2/error.h"
+#include "asp/anatomy.h"
 #include "asp/symbol.h"
 
 namespace as2::compile {
@@ -29,6 +30,7 @@ std::vector<std::string> named(const GroundProgram& ground, const std::vector<At
     if (!name_of(ground, atom).empty()) names.push_back(name_of(ground, atom));
   }
   std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
 
@@ -48,6 +50,20 @@ SourceLocation whole_program(const GroundProgram& ground) {
   return place;
 }
 
+// The first rule that derives one of these atoms and looks like that.
+template <class Looks>
+const Statement* rule_like(const GroundProgram& ground, const std::vector<Atom>& atoms, const Looks& looks) {
+  for (const Statement& statement : ground.statements) {
+    if (statement.heads.empty()) continue;
+    const asp::SourceFile text{"", statement.text};
+    const asp::TokenList tokens = asp::tokenize(text).tokens;
+    if (!looks(tokens, asp::rule_parts(tokens))) continue;
+    for (const std::string& name : named(ground, atoms))
+      if (defines(statement, name)) return &statement;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 SourceLocation rule_of(const GroundProgram& ground, const std::vector<Atom>& atoms) {
@@ -61,7 +77,12 @@ SourceLocation rule_of(const GroundProgram& ground, const std::vector<Atom>& ato
 
 void refuse_head_cycle(const GroundProgram& ground, const std::vector<Atom>& heads,
                        const std::vector<Atom>& cycle) {
-  throw InputError(rule_of(ground, heads),
+  const Statement* rule = rule_like(ground, cycle, [](const auto&, const asp::RuleParts& parts) {
+    return parts.form == asp::HeadForm::kDisjunction;
+  });
+  // gringo writes aggregates that are not monotone as disjunctions, too.
+  if (rule == nullptr) refuse_aggregate_cycle(ground, cycle);
+  throw InputError(rule->location,
                    "a disjunctive head whose atoms support each other: " + listed(named(ground, heads)) +
                        ", in the cycle " + listed(named(ground, cycle)),
                    {"only head-cycle-free disjunctions are supported; write a choice instead, `1 { a; b } :- "
@@ -69,8 +90,15 @@ void refuse_head_cycle(const GroundProgram& ground, const std::vector<Atom>& hea
 }
 
 void refuse_aggregate_cycle(const GroundProgram& ground, const std::vector<Atom>& cycle) {
+  const Statement* rule =
+      rule_like(ground, cycle, [](const asp::TokenList& tokens, const asp::RuleParts& parts) {
+        return std::any_of(tokens.begin() + static_cast<std::ptrdiff_t>(parts.body.begin),
+                           tokens.begin() + static_cast<std::ptrdiff_t>(parts.body.end),
+                           [](const asp::Token& token) { return asp::token_is(token, "{"); });
+      });
   throw InputError(
-      rule_of(ground, cycle), "recursion through an aggregate: " + listed(named(ground, cycle)),
+      rule == nullptr ? rule_of(ground, cycle) : rule->location,
+      "recursion through an aggregate that is not monotone: " + listed(named(ground, cycle)),
       {"choose the atoms with a choice rule and check the aggregate in a constraint, or count over atoms "
        "that do not depend on the result"});
 }

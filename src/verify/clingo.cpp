@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "child_process.h"
+#include "text.h"
 
 namespace as2::verify {
 namespace {
@@ -82,7 +83,7 @@ CaseModels run_cases(const std::string& clingo, std::vector<std::string> argumen
   CaseModels result;
   result.outcome = child.timed_out ? Outcome::kStoppedEarly : outcome_of(child.exit_code);
   if (result.outcome == Outcome::kSearchedAll || result.outcome == Outcome::kStoppedEarly) {
-    const Json document = Json::parse(child.out, nullptr, false);
+    const Json document = Json::parse(as_utf8(child.out), nullptr, false);
     if (document.is_object() && document.contains("Call")) {
       collect(document, result);
     } else if (!child.timed_out) {

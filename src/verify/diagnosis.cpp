@@ -164,10 +164,10 @@ void write_rule(Writer& writer, const GroundProgram& ground, Rule rule,
     }
   }
   std::vector<Lit> head(rule.head.begin(), rule.head.end());
-  if (!head.empty()) {
-    for (auto& literal : rule.body) {
-      if (literal.lit < 0) literal.lit = negation(ground, static_cast<Atom>(-literal.lit), on);
-    }
+  for (auto& literal : rule.body) {
+    if (literal.lit < 0) literal.lit = negation(ground, static_cast<Atom>(-literal.lit), on);
+    // A constraint supports nothing: it reads what is picked, whether or not the choice fires.
+    if (literal.lit > 0 && head.empty()) literal.lit = -negation(ground, static_cast<Atom>(literal.lit), on);
   }
   if (!rule.choice && head.size() > 1) {
     for (const Lit one : head) {

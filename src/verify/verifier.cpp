@@ -11,10 +11,12 @@
 #include "as2/verifier.h"
 
 #include <algorithm>
+#include <set>
 #include <sstream>
 #include <unordered_map>
 
 #include "as2/compile.h"
+#include "text.h"
 #include "verify/clingo.h"
 #include "verify/diagnosis.h"
 
@@ -48,7 +50,7 @@ std::unordered_map<std::string, int> number_atoms(const std::vector<ChosenAtoms>
 std::string case_program(const std::vector<ChosenAtoms>& assignments, std::size_t begin, std::size_t end,
                          const std::unordered_map<std::string, int>& numbers, const VerifyOptions& options) {
   std::ostringstream out;
-  // No rule of the user's defines an external atom, so a choice says that it is open and nothing else.
+  // No rule defines an external atom, so a choice says that it is open and nothing else.
   for (const std::string& atom : options.assume) out << "{ " << atom << " }.\n";
   out << "{ __as2_case(1.." << end - begin << ") } = 1.\n";
   for (std::size_t k = begin; k < end; ++k) {
@@ -66,8 +68,30 @@ std::string case_program(const std::vector<ChosenAtoms>& assignments, std::size_
     out << ":- __as2_on(" << number << "), not " << atom << ".\n:- " << atom << ", not __as2_on(" << number
         << ").\n";
   }
-  out << "#show __as2_case/1.\n#project __as2_case/1.\n";
+  // A shown term leaves it to the user's text which atoms are shown.
+  out << "#show __as2_case(K) : __as2_case(K).\n#project __as2_case/1.\n";
   return out.str();
+}
+
+std::string listed(const std::set<std::string>& atoms) {
+  std::string text;
+  for (const std::string& atom : atoms) text += (text.empty() ? "" : " ") + atom;
+  return "{" + text + "}";
+}
+
+// The positions agree with an answer set of clingo's; says how the rest of it differs. Empty: not at all.
+std::string difference(const std::vector<std::string>& ours, const std::vector<std::string>& clingos) {
+  std::set<std::string> missing;
+  for (const std::string& atom : clingos) {
+    if (atom.rfind("__as2_", 0) != 0) missing.insert(atom);
+  }
+  std::set<std::string> additional;
+  for (const std::string& atom : ours) {
+    if (missing.erase(as_utf8(atom)) == 0) additional.insert(atom);
+  }
+  if (missing.empty() && additional.empty()) return "";
+  return "the atoms are not those of clingo's answer set, which has " + listed(missing) + " more and lacks " +
+         listed(additional) + "; this is a mistake of as2, please report it";
 }
 
 // Fills in what the invalid assignments violate or, where that cannot be determined, why not.
@@ -76,7 +100,7 @@ void name_violations(const std::vector<std::string>& files, const std::vector<Ch
                      std::vector<Verdict>& verdicts) {
   std::vector<std::size_t> invalid;
   for (std::size_t k = 0; k < verdicts.size(); ++k) {
-    if (verdicts[k].valid == false) invalid.push_back(k);
+    if (verdicts[k].valid == false && verdicts[k].message.empty()) invalid.push_back(k);
   }
   if (invalid.empty()) return;
   const auto give_up = [&](std::size_t begin, std::size_t end, const std::string& why) {
@@ -149,8 +173,10 @@ std::vector<Verdict> verify(const std::vector<std::string>& files,
         run_cases(clingo, arguments, case_program(assignments, begin, end, numbers, options), options);
     if (answer.outcome == Outcome::kRefusedInput) throw InputError(answer.message);
     for (std::size_t k = begin; k < end; ++k) {
-      if (answer.models.count(static_cast<int>(k - begin) + 1)) {
-        verdicts[k].valid = true;
+      const auto model = answer.models.find(static_cast<int>(k - begin) + 1);
+      if (model != answer.models.end()) {
+        if (assignments[k].shown) verdicts[k].message = difference(*assignments[k].shown, model->second);
+        verdicts[k].valid = verdicts[k].message.empty();
       } else if (answer.outcome == Outcome::kSearchedAll) {
         verdicts[k].valid = false;
       } else {

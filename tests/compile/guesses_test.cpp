@@ -217,7 +217,15 @@ TEST(Disjunction, WithAHeadCycleIsRefusedByName) {
 TEST(Aggregates, ThatAreNotMonotoneAreRefusedInsideTheirOwnRecursion) {
   const std::string error = refusal("{ b }.\na :- #sum{ -1 : a; 1 : b } >= 0.\n");
   EXPECT_THAT(error, HasSubstr("program.lp:2:"));
-  EXPECT_THAT(error, HasSubstr("aggregate"));
+  EXPECT_THAT(error, HasSubstr("recursion through an aggregate that is not monotone: a\n"));
+  // gringo writes these as disjunctions, which are not the user's.
+  for (const std::string text :
+       {"{ a }.\np :- #sum{ 1 : a; 1 : p; -1 : q } >= 1.\nq :- p.\n",
+        "{ v(0) }.\nv(X) :- X = 1..3, #sum{ 2,Y : v(Y), Y != X; -3,z : v(0) } >= 1.\n",
+        "{ a; b }.\np :- #sum{ 2 : a; -1 : b; 1 : p } = 1.\n"}) {
+    EXPECT_THAT(refusal(text), HasSubstr("program.lp:2:")) << text;
+    EXPECT_THAT(refusal(text), HasSubstr("recursion through an aggregate that is not monotone")) << text;
+  }
 }
 
 TEST(Externals, AreFalseTrueFreeOrAssumed) {
@@ -228,6 +236,24 @@ TEST(Externals, AreFalseTrueFreeOrAssumed) {
   EXPECT_EQ(assumed.positions[0].location.line, 1);
   EXPECT_THAT(assumed.guesses, IsEmpty());
   EXPECT_THAT(answers(assumed), SizeIs(4));
+}
+
+// As clingo answers: a rule that says nothing does not define its head, so the atom stays external.
+TEST(Externals, ThatNoRuleDefinesKeepTheirValue) {
+  EXPECT_THAT(answers(program_of("#external e. [true]\ne :- e.\n")), ElementsAre("e"));
+  EXPECT_THAT(answers(program_of("#external e. [true]\n{ x }.\ne :- x, not x.\n")), ElementsAre("e", "e x"));
+  EXPECT_THAT(answers(program_of("#external e. [true]\n{ x }.\ne :- x.\n:- x.\n")), ElementsAre("e"));
+  EXPECT_THAT(answers(program_of("#external r. [free]\n{ r : r }.\n{ x }.\n")),
+              ElementsAre("", "r", "x", "r x"));
+  EXPECT_THAT(answers(program_of("#external p(2). [free]\np(2); p(3) :- not p(2).\n")),
+              ElementsAre("p(3)", "p(2)"));
+  EXPECT_THAT(answers(program_of("#external e. [true]\ne :- y.\ny :- e.\n")), ElementsAre(""));
+  EXPECT_THAT(answers(program_of("#external q. [true]\n{ p; q } = 1.\n")), ElementsAre("p", "q"));
+  // The fact makes it sure that the choice cannot fire.
+  EXPECT_THAT(answers(program_of("#external r. [true]\n{ r; p(1) } :- not p(2).\np(2).\n")),
+              ElementsAre("r p(2)"));
+  // gringo writes the statements of one atom in reverse order, and the last one counts.
+  EXPECT_THAT(answers(program_of("#external e.\n#external e. [true]\n")), ElementsAre(""));
 }
 
 TEST(Edges, MustNotCloseACycle) {

@@ -324,6 +324,34 @@ TEST_F(Verify, AnAssumedExternalIsOpen) {
   EXPECT_EQ(ask(text, {}, {"a"}, options).valid, true);
 }
 
+// A choice that does not fire and a constraint on the atom that is picked nevertheless.
+TEST_F(Verify, NamesEveryViolatedConstraint) {
+  const Verdict verdict = ask("{ p } :- a.\n{ a }.\n:- p. % no p\n", {"p"}, {"a"});
+  EXPECT_EQ(verdict.valid, false);
+  EXPECT_THAT(families(verdict), ElementsAre("choice@1", "no p"));
+}
+
+// The positions alone do not make a certificate: what follows from them must be what clingo derives.
+TEST_F(Verify, ComparesTheAtomsThatFollow) {
+  const std::vector<std::string> program = {
+      file("shown.lp", "{ a; b }.\nc :- a.\n#show c/0.\n#show t : b.\n")};
+  const auto ask_for = [&](const std::vector<std::string>& shown) {
+    ChosenAtoms atoms;
+    atoms.chosen = {"a", "b"};
+    atoms.shown = shown;
+    return verify(program, {atoms}).front();
+  };
+  EXPECT_EQ(ask_for({"t", "c"}).valid, true);
+  const Verdict wrong = ask_for({"c", "a"});
+  EXPECT_EQ(wrong.valid, false);
+  EXPECT_THAT(wrong.message, HasSubstr("{t} more and lacks {a}"));
+  ChosenAtoms nothing;
+  nothing.shown.emplace();
+  const Verdict external = verify({file("external.lp", "#external e. [true]\ne :- e.\n")}, {nothing}).front();
+  EXPECT_EQ(external.valid, false);
+  EXPECT_THAT(external.message, HasSubstr("{e} more and lacks {}"));
+}
+
 TEST_F(Verify, AProgramWithoutPositionsIsValidOrNot) {
   EXPECT_EQ(ask("p(1..2). q(X) :- p(X).\n", {}, {}).valid, true);
   EXPECT_EQ(ask("p.\n:- p.\n", {}, {}).valid, false);
