@@ -24,6 +24,10 @@ class Known {
     }
     fact_.assign(atoms, 0);
     possible_.assign(atoms, 1);
+    has_rules_.assign(atoms, 0);
+    for (const Rule& rule : program.rules) {
+      for (const Atom atom : rule.head) has_rules_[atom] = 1;
+    }
     for (bool again = true; again;) {
       spread(fact_, [&](const Rule& rule) { return is_plain(rule) && certain(rule); });
       const std::vector<char> before = std::move(possible_);
@@ -57,7 +61,11 @@ class Known {
   bool named(Atom atom) const { return atom < program_.names.size() && !program_.names[atom].empty(); }
 
   bool possible(Lit lit) const { return lit > 0 ? possible_[atom_of(lit)] != 0 : fact_[atom_of(lit)] == 0; }
-  bool certain(Lit lit) const { return lit > 0 ? fact_[atom_of(lit)] != 0 : possible_[atom_of(lit)] == 0; }
+  // Where gringo keeps the negation of an atom without rules, it did not know that there are none.
+  bool certain(Lit lit) const {
+    const Atom atom = atom_of(lit);
+    return lit > 0 ? fact_[atom] != 0 : has_rules_[atom] != 0 && possible_[atom] == 0;
+  }
   bool certain(const Rule& rule) const {
     return holds(rule, [&](Lit lit) { return certain(lit); });
   }
@@ -89,6 +97,7 @@ class Known {
   const GroundProgram& program_;
   std::vector<char> fact_;
   std::vector<char> possible_;
+  std::vector<char> has_rules_;
 };
 
 // The heads that the rule may derive. gringo gives weighted bodies to auxiliary atoms only.
@@ -140,6 +149,8 @@ void keep_undefined_externals(GroundProgram& program) {
   if (any_rule) passed = defined_atoms(program);
   std::vector<External> externals;
   for (auto external = program.externals.rbegin(); external != program.externals.rend(); ++external) {
+    // A fact has no name: its output has no condition.
+    if (program.names[external->atom].empty()) continue;
     if (passed.insert(external->atom).second) externals.push_back(*external);
   }
   std::reverse(externals.begin(), externals.end());

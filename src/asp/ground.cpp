@@ -84,10 +84,8 @@ void free_externals(GroundProgram& program, const std::vector<std::string>& atom
       found = true;
     }
     if (found) continue;
-    SourceLocation place;
-    place.file = program.file;
-    place.line = 1;
-    throw InputError(place, "`" + name + "` is not an external atom of the program",
+    // It was named on the command line: no line of the program is to blame.
+    throw InputError("`" + name + "` is not an external atom of the program, or a rule defines it",
                      {known.empty() ? "it has none: write `#external " + name + ".`" : "it has " + known});
   }
 }

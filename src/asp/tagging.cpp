@@ -45,7 +45,8 @@ void refuse_unsupported(const SourceStatement& statement) {
   }
   if (token_is(first, "#program") && !names_base(tokens)) {
     refuse(statement, "`" + statement.text() + "`: program parts other than `base` are not supported",
-           "leave the `#program` line out, and give its parameters by `#const`");
+           "clingo by itself grounds only `base`: without this part the program means the same; to have the "
+           "part's statements count, move them into `base` and give its parameters by `#const`");
   }
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     if (token_is(tokens[i], "&") && (i == 0 || !ends_term(tokens[i - 1]))) {

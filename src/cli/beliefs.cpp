@@ -271,6 +271,8 @@ int require_position(const compile::ConstraintProgram& program, const std::strin
   std::vector<std::string> notes;
   if (const std::string near = nearest(program, name); !near.empty())
     notes.push_back("the nearest position is " + in_quotes(near));
+  if (notes.empty())
+    notes.push_back("if it is an external atom, `--assume " + in_quotes(name) + "` makes it one");
   throw InputError(location, "the program has no position " + in_quotes(name), notes);
 }
 

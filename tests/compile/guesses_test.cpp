@@ -249,6 +249,7 @@ TEST(Externals, ThatNoRuleDefinesKeepTheirValue) {
               ElementsAre("p(3)", "p(2)"));
   EXPECT_THAT(answers(program_of("#external e. [true]\ne :- y.\ny :- e.\n")), ElementsAre(""));
   EXPECT_THAT(answers(program_of("#external q. [true]\n{ p; q } = 1.\n")), ElementsAre("p", "q"));
+  EXPECT_THAT(answers(program_of("#external p(3). [free]\np(3) :- not p(6).\n:- not p(6).\n")), IsEmpty());
   // The fact makes it sure that the choice cannot fire.
   EXPECT_THAT(answers(program_of("#external r. [true]\n{ r; p(1) } :- not p(2).\np(2).\n")),
               ElementsAre("r p(2)"));

@@ -183,6 +183,7 @@ TEST(Beliefs, ASymbolGivenTwiceIsRefused) {
 TEST(Beliefs, ALongUnknownNameIsShortened) {
   const std::string message = refusal("{\"" + std::string(100000, 'x') + "\": {\"1\": 1}}");
   EXPECT_THAT(message, HasSubstr("the program has no position 'xxx"));
+  EXPECT_THAT(message, HasSubstr("if it is an external atom, `--assume 'xxx"));
   EXPECT_LT(message.size(), 1000U);
   EXPECT_LT(refusal("{\"on\": {\"" + std::string(100000, 'x') + "\": 1}}").size(), 1000U);
   EXPECT_LT(refusal("{\"on\": \"" + std::string(100000, 'x') + "\"}").size(), 1000U);
