@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <limits>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -94,6 +95,7 @@ class Builder {
     program_.statements = std::move(map.statements);
     program_.show_all = map.show_all;
     program_.shown_signatures = std::move(map.shown_signatures);
+    shown_places_ = std::move(map.shown_places);
     program_.warnings = std::move(map.warnings);
     program_.names.resize(in_.atoms);
     is_true_.resize(in_.atoms);
@@ -118,6 +120,7 @@ class Builder {
     program_.minimize = std::move(in_.minimizes);
     for (auto& minimize : program_.minimize) drop_true(minimize);
     warn_of_empty_families();
+    warn_of_idle_shows();
     return std::move(program_);
   }
 
@@ -432,12 +435,31 @@ class Builder {
     }
   }
 
+  // A signature that no atom and no head has is most likely misspelt.
+  void warn_of_idle_shows() {
+    if (shown_places_.empty()) return;
+    std::set<std::string> known;
+    for (const Statement& statement : program_.statements)
+      known.insert(statement.heads.begin(), statement.heads.end());
+    for (const auto* names : {&program_.names, &program_.facts}) {
+      for (const std::string& name : *names)
+        if (!name.empty()) known.insert(parse_symbol(name).signature());
+    }
+    for (std::size_t k = 0; k < shown_places_.size(); ++k) {
+      const std::string& signature = program_.shown_signatures[k];
+      if (known.count(signature) > 0) continue;
+      program_.warnings.push_back(
+          {shown_places_[k], "`#show " + signature + ".`: no atom has this signature; is it misspelt?"});
+    }
+  }
+
   Collector in_;
   GroundProgram program_;
-  std::vector<bool> is_true_;    // by atom: a tag, or an auxiliary atom that stands for one
-  std::vector<int> carried_;     // by atom: the statement whose tag it carries
-  std::vector<int> constraint_;  // by atom: the constraint whose head it is
-  std::vector<bool> instances_;  // by statement: it has a ground rule
+  std::vector<SourceLocation> shown_places_;  // of program_.shown_signatures
+  std::vector<bool> is_true_;                 // by atom: a tag, or an auxiliary atom that stands for one
+  std::vector<int> carried_;                  // by atom: the statement whose tag it carries
+  std::vector<int> constraint_;               // by atom: the constraint whose head it is
+  std::vector<bool> instances_;               // by statement: it has a ground rule
   std::unordered_map<Atom, std::vector<WeightedLit>> auxiliary_bodies_;  // of the first rule of each
   int classical_negation_ = kNone;
 };

@@ -257,6 +257,7 @@ class Tagger {
       map.show_all = false;
       map.shown_signatures.push_back((name == 2 ? "-" : "") + std::string(tokens()[name].text) + "/" +
                                      std::string(tokens()[name + 2].text));
+      map.shown_places.push_back(source_->location());
       return;
     }
     const std::size_t colon = find_outside(tokens(), term, ":");

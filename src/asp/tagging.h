@@ -43,6 +43,7 @@ struct SourceMap {
   std::vector<Statement> statements;
   bool show_all = true;
   std::vector<std::string> shown_signatures;
+  std::vector<SourceLocation> shown_places;  // of the statements they come from; a `.as2c` file has none
   std::vector<Warning> warnings;
 };
 

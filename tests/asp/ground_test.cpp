@@ -242,6 +242,17 @@ TEST(Ground, BitwiseAndIsNoTheoryAtom) {
   EXPECT_THAT(ground_it("{p(1..3)}. q(X&1) :- p(X). r(|X|) :- p(X).").names, testing::Contains("q(1)"));
 }
 
+TEST(Ground, AShowStatementWithoutAtomsIsWarnedOf) {
+  const auto program =
+      ground_it("{ set(1..2) } = 1.\nb :- set(3).\n#show set/1.\n#show b/0.\n#show sett/1.\n");
+  std::vector<std::string> shows;
+  for (const Warning& warning : program.warnings) {
+    if (warning.message.find("#show") != std::string::npos)
+      shows.push_back(std::to_string(warning.location.line) + warning.message.substr(0, 14));
+  }
+  EXPECT_THAT(shows, ElementsAre("5`#show sett/1."));
+}
+
 TEST(Ground, HeuristicAndProjectAreIgnoredWithAWarning) {
   const auto program =
       ground_it("{a}.\n#heuristic a. [1,sign]\n#project a.\n#defined zz/1.\n#program base.\n");
