@@ -38,8 +38,12 @@ class Known {
     }
   }
 
+  // A disjunction with a fact among its heads is satisfied.
   bool possible(const Rule& rule) const {
-    return holds(rule, [&](Lit lit) { return possible(lit); });
+    const bool satisfied =
+        !rule.choice && !is_single(rule) &&
+        std::any_of(rule.head.begin(), rule.head.end(), [&](Atom a) { return fact_[a] != 0; });
+    return !satisfied && holds(rule, [&](Lit lit) { return possible(lit); });
   }
 
   Body body_of(const Rule& rule) const {
@@ -54,9 +58,13 @@ class Known {
  private:
   // gringo finds facts by rules with one head, not through the auxiliary atoms that it makes of other heads.
   bool is_plain(const Rule& rule) const {
-    return !rule.choice && rule.head.size() == 1 && named(rule.head[0]) &&
+    return !rule.choice && is_single(rule) && named(rule.head[0]) &&
            std::all_of(rule.body.begin(), rule.body.end(),
                        [&](const WeightedLit& literal) { return named(atom_of(literal.lit)); });
+  }
+  static bool is_single(const Rule& rule) {
+    return !rule.head.empty() && std::all_of(rule.head.begin(), rule.head.end(),
+                                             [&](Atom atom) { return atom == rule.head.front(); });
   }
   bool named(Atom atom) const { return atom < program_.names.size() && !program_.names[atom].empty(); }
 

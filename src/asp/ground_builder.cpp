@@ -441,15 +441,17 @@ class Builder {
     std::set<std::string> known;
     for (const Statement& statement : program_.statements)
       known.insert(statement.heads.begin(), statement.heads.end());
+    const auto& shown = program_.shown_signatures;
+    const bool open = std::any_of(shown.begin(), shown.end(),
+                                  [&](const std::string& signature) { return known.count(signature) == 0; });
     for (const auto* names : {&program_.names, &program_.facts}) {
       for (const std::string& name : *names)
-        if (!name.empty()) known.insert(parse_symbol(name).signature());
+        if (open && !name.empty()) known.insert(parse_symbol(name).signature());
     }
     for (std::size_t k = 0; k < shown_places_.size(); ++k) {
-      const std::string& signature = program_.shown_signatures[k];
-      if (known.count(signature) > 0) continue;
+      if (known.count(shown[k]) > 0) continue;
       program_.warnings.push_back(
-          {shown_places_[k], "`#show " + signature + ".`: no atom has this signature; is it misspelt?"});
+          {shown_places_[k], "`#show " + shown[k] + ".`: no atom has this signature; is it misspelt?"});
     }
   }
 

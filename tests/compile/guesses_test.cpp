@@ -250,6 +250,8 @@ TEST(Externals, ThatNoRuleDefinesKeepTheirValue) {
   EXPECT_THAT(answers(program_of("#external e. [true]\ne :- y.\ny :- e.\n")), ElementsAre(""));
   EXPECT_THAT(answers(program_of("#external q. [true]\n{ p; q } = 1.\n")), ElementsAre("p", "q"));
   EXPECT_THAT(answers(program_of("#external p(3). [free]\np(3) :- not p(6).\n:- not p(6).\n")), IsEmpty());
+  EXPECT_THAT(answers(program_of("#external q. [true]\nq | p(4).\np(4); p(4) :- not p(1).\n")),
+              ElementsAre("q p(4)"));
   // The fact makes it sure that the choice cannot fire.
   EXPECT_THAT(answers(program_of("#external r. [true]\n{ r; p(1) } :- not p(2).\np(2).\n")),
               ElementsAre("r p(2)"));
