@@ -38,12 +38,12 @@ class Known {
     }
   }
 
-  // A disjunction with a fact among its heads is satisfied.
+  // A disjunction with a fact among its heads is satisfied. Which sums can hold, gringo has settled.
   bool possible(const Rule& rule) const {
     const bool satisfied =
         !rule.choice && !is_single(rule) &&
         std::any_of(rule.head.begin(), rule.head.end(), [&](Atom a) { return fact_[a] != 0; });
-    return !satisfied && holds(rule, [&](Lit lit) { return possible(lit); });
+    return rule.sum || (!satisfied && holds(rule, [&](Lit lit) { return possible(lit); }));
   }
 
   Body body_of(const Rule& rule) const {
