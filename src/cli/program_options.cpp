@@ -50,6 +50,8 @@ std::vector<std::string> externals_named(const asp::GroundProgram& ground, const
     for (const auto& [key, value] : (wrapped ? parsed["assignment"] : parsed).items()) keys.insert(key);
   }
   for (const asp::External& external : ground.externals) {
+    // A free one is a position anyway, and clingo must not be told so.
+    if (external.value == asp::ExternalValue::kFree) continue;
     if (keys.count(ground.names[external.atom]) > 0) names.push_back(ground.names[external.atom]);
   }
   return names;
