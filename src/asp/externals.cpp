@@ -148,6 +148,7 @@ std::set<Atom> defined_atoms(const GroundProgram& program) {
 }  // namespace
 
 void keep_undefined_externals(GroundProgram& program) {
+  if (program.externals.empty()) return;
   std::set<Atom> passed;
   for (const External& external : program.externals) passed.insert(external.atom);
   const bool any_rule = std::any_of(program.rules.begin(), program.rules.end(), [&](const Rule& rule) {

@@ -64,12 +64,21 @@ std::string case_program(const std::vector<ChosenAtoms>& assignments, std::size_
     out << ")).\n";
   }
   out << "#defined __as2_in/2.\n__as2_on(I) :- __as2_case(K), __as2_in(K,I).\n#defined __as2_on/1.\n";
+  // clasp drops what derives an atom that a constraint of one literal forbids, and then takes an external
+  // atom for one that no rule defines: so the constraints have another literal, which always holds.
+  out << "{ __as2_asked }.\n:- not __as2_asked.\n";
   for (const auto& [atom, number] : numbers) {
-    out << ":- __as2_on(" << number << "), not " << atom << ".\n:- " << atom << ", not __as2_on(" << number
-        << ").\n";
+    out << ":- __as2_asked, __as2_on(" << number << "), not " << atom << ".\n:- __as2_asked, " << atom
+        << ", not __as2_on(" << number << ").\n";
   }
-  // A shown term leaves it to the user's text which atoms are shown.
-  out << "#show __as2_case(K) : __as2_case(K).\n#project __as2_case/1.\n";
+  // Where atoms are compared, a shown term leaves it to the user's text which are shown; else the case is
+  // enough.
+  const bool compared =
+      std::any_of(assignments.begin() + static_cast<std::ptrdiff_t>(begin),
+                  assignments.begin() + static_cast<std::ptrdiff_t>(end),
+                  [](const ChosenAtoms& assignment) { return assignment.shown.has_value(); });
+  out << (compared ? "#show __as2_case(K) : __as2_case(K).\n" : "#show __as2_case/1.\n")
+      << "#project __as2_case/1.\n";
   return out.str();
 }
 

@@ -352,6 +352,13 @@ TEST_F(Verify, ComparesTheAtomsThatFollow) {
   EXPECT_THAT(external.message, HasSubstr("{e} more and lacks {}"));
 }
 
+TEST_F(Verify, AnAtomThatAChoiceOffersIsNotExternal) {
+  const std::string program = "{ p; q } = 1.\n#external q. [true]\n";
+  EXPECT_EQ(ask(program, {"p"}, {"q"}).valid, true);
+  EXPECT_EQ(ask(program, {"q"}, {"p"}).valid, true);
+  EXPECT_EQ(ask(program, {"p", "q"}, {}).valid, false);
+}
+
 TEST_F(Verify, AProgramWithoutPositionsIsValidOrNot) {
   EXPECT_EQ(ask("p(1..2). q(X) :- p(X).\n", {}, {}).valid, true);
   EXPECT_EQ(ask("p.\n:- p.\n", {}, {}).valid, false);
