@@ -86,7 +86,9 @@ void free_externals(GroundProgram& program, const std::vector<std::string>& atom
     if (found) continue;
     // It was named on the command line: no line of the program is to blame.
     throw InputError("`" + name + "` is not an external atom of the program, or a rule defines it",
-                     {known.empty() ? "it has none: write `#external " + name + ".`" : "it has " + known});
+                     {known.empty() ? "it has none that no rule defines: write `#external " + name +
+                                          ".`, and no rule for it"
+                                    : "it has " + known});
   }
 }
 

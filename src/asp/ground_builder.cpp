@@ -14,7 +14,6 @@
 #include <utility>
 
 #include "asp/aspif.h"
-#include "asp/externals.h"
 #include "asp/symbol.h"
 #include "text.h"
 
@@ -115,7 +114,7 @@ class Builder {
     program_.rules.reserve(in_.rules.size());
     for (auto& rule : in_.rules) add_rule(std::move(rule));
     in_.rules = {};
-    keep_undefined_externals(program_);
+    settle_externals();
     if (!in_.edges.empty()) add_acyclicity();
     program_.minimize = std::move(in_.minimizes);
     for (auto& minimize : program_.minimize) drop_true(minimize);
@@ -433,6 +432,46 @@ class Builder {
           {statement.location,
            "constraint `" + statement.name + "` has no ground instances; is a predicate misspelt?"});
     }
+  }
+
+  // Of several statements on one atom the last that gringo writes counts. An atom that a rule defines is not
+  // external; but which rules define anything clasp decides while it simplifies (`e :- e.` does not), so an
+  // atom of which that would make a difference may not stand in a head.
+  void settle_externals() {
+    if (program_.externals.empty()) return;
+    std::set<Atom> passed;
+    for (const Rule& rule : program_.rules) passed.insert(rule.head.begin(), rule.head.end());
+    std::vector<External> externals;
+    for (auto external = program_.externals.rbegin(); external != program_.externals.rend(); ++external) {
+      const std::string& name = program_.names[external->atom];
+      if (name.empty()) continue;  // a fact
+      if (passed.insert(external->atom).second) {
+        externals.push_back(*external);
+      } else if (external->value != ExternalValue::kFalse &&
+                 std::none_of(externals.begin(), externals.end(),
+                              [&](const External& later) { return later.atom == external->atom; })) {
+        refuse_derived_external(name, external->value);
+      }
+    }
+    std::reverse(externals.begin(), externals.end());
+    program_.externals = std::move(externals);
+  }
+
+  [[noreturn]] void refuse_derived_external(const std::string& name, ExternalValue value) const {
+    SourceLocation place;
+    const std::string predicate = parse_symbol(name).name;
+    for (const Statement& statement : program_.statements) {
+      if (statement.kind != StatementKind::kExternal || statement.text.find(predicate) == std::string::npos)
+        continue;
+      place = statement.location;
+      break;
+    }
+    const bool free = value == ExternalValue::kFree;
+    throw InputError(place,
+                     "`" + name + "` is external with [" + (free ? "free" : "true") +
+                         "], and it stands in the head of a rule",
+                     {std::string("clingo takes it for external only where no rule is left for it; write ") +
+                      (free ? "`{ " + name + " }.`" : "`" + name + ".`") + " instead of `#external`"});
   }
 
   // A signature that no atom and no head has is most likely misspelt.

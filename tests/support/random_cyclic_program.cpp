@@ -133,49 +133,16 @@ class Generator {
         number(random_.between(1, 3)) + (random_.chance(30) ? ", " + literal() : "") + ".");
   }
 
-  std::string external(const std::string& atom) {
-    return "#external " + atom + "." + random_.pick<std::string>({"", " [true]", " [free]"});
-  }
-
-  // Atoms without rules, and atoms of the program, which may have some: what counts is whether one of them
-  // defines the atom, and a rule that says nothing does not.
   void add_externals() {
-    add(external("x(1..2)"));
-    const std::vector<std::string> inner = atoms_;
-    atoms_.insert(atoms_.end(), {"x(1)", "x(2)"});
+    const std::string name = "x";
+    const int roll = random_.below(3);
+    add("#external x(1..2)." + std::string(roll == 0 ? "" : roll == 1 ? " [true]" : " [free]"));
+    atoms_.push_back("x(1)");
+    atoms_.push_back("x(2)");
     add(random_.pick<std::string>({"p(1)", "p(2)", "p(3)"}) + " :- x(" + number(random_.between(1, 2)) +
         ").");
     add(":- " + literal() + ", not x(1).");
-    const int more = random_.below(3);
-    for (int k = 0; k < more; ++k) {
-      const std::string head = atom();
-      add(external(head));
-      if (random_.chance(60)) add_idle_rule(head);
-    }
-    atoms_ = inner;
-  }
-
-  // A rule that cannot derive this head, or only seems to.
-  void add_idle_rule(const std::string& head) {
-    const std::string other = literal();
-    switch (random_.below(6)) {
-      case 0:
-        return add(head + " :- " + head + ", " + other + ".");
-      case 1:
-        return add("{ " + head + "; " + atom() + " } :- " + head + ", " + other + ".");
-      case 2:
-        return add("{ " + head + " : " + other + ", " + random_.pick<std::string>({"", "not "}) + head +
-                   " }.");
-      case 3:
-        return add(head + "; " + atom() + " :- " + other + ", not " + head + ".");
-      case 4: {
-        const std::string both = atom();
-        return add(head + " :- " + both + ", not " + both + ".");
-      }
-      default:
-        add(head + " :- " + other + ".");
-        return add(":- " + other + ".");
-    }
+    atoms_.resize(atoms_.size() - 2);
   }
 
   void add_edges() {
