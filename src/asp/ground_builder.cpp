@@ -439,18 +439,16 @@ class Builder {
   // atom of which that would make a difference may not stand in a head.
   void settle_externals() {
     if (program_.externals.empty()) return;
-    std::set<Atom> passed;
-    for (const Rule& rule : program_.rules) passed.insert(rule.head.begin(), rule.head.end());
+    std::set<Atom> heads, settled;
+    for (const Rule& rule : program_.rules) heads.insert(rule.head.begin(), rule.head.end());
     std::vector<External> externals;
     for (auto external = program_.externals.rbegin(); external != program_.externals.rend(); ++external) {
       const std::string& name = program_.names[external->atom];
       if (name.empty()) continue;  // a fact
-      if (passed.insert(external->atom).second) {
+      if (heads.count(external->atom) > 0) {
+        if (external->value != ExternalValue::kFalse) refuse_derived_external(name, external->value);
+      } else if (settled.insert(external->atom).second) {
         externals.push_back(*external);
-      } else if (external->value != ExternalValue::kFalse &&
-                 std::none_of(externals.begin(), externals.end(),
-                              [&](const External& later) { return later.atom == external->atom; })) {
-        refuse_derived_external(name, external->value);
       }
     }
     std::reverse(externals.begin(), externals.end());

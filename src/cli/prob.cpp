@@ -150,21 +150,15 @@ Json exact_answer(const ProbArguments& arguments, const ConstraintProgram& progr
   const Weights weights = prob::weights_of(circuit, program, entry.beliefs, entry.believed);
   const prob::Evaluated evaluated = prob::evaluate(circuit, {weights});
   const double log_p = evaluated.log_value[0];
+  const bool impossible = std::isinf(log_p);
+  // Then nothing can be asked but how many answer sets there are.
+  if (impossible && (!arguments.count || !arguments.queries.empty() || !arguments.distributions.empty() ||
+                     arguments.marginals || arguments.sample > 0))
+    refuse_contradiction(program, prob::contradicting_positions(circuit, program, weights));
+  std::vector<double> marginals;
+  if (!impossible) marginals = prob::marginals(circuit, weights, evaluated, 0);
   Json json;
-  if (std::isinf(log_p)) {
-    // Nothing can be asked of it but how many answer sets there are.
-    if (!arguments.count || !arguments.queries.empty() || !arguments.distributions.empty() ||
-        arguments.marginals || arguments.sample > 0)
-      refuse_contradiction(program, prob::contradicting_positions(circuit, program, weights));
-    json["log_p_program"] = nullptr;
-    json["count"] = count_json(prob::count_answers(circuit));
-    json["exact"] = true;
-    json["bound"] = 0.0;
-    json["without_beliefs"] = without_beliefs(entry);
-    return json;
-  }
-  const std::vector<double> marginals = prob::marginals(circuit, weights, evaluated, 0);
-  json["log_p_program"] = log_p;
+  json["log_p_program"] = impossible ? Json() : Json(log_p);
   std::vector<double> probabilities;
   for (const Observation& query : questions.queries) {
     Weights observed = weights;
