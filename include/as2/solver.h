@@ -5,9 +5,10 @@
 //
 // The decoder maximises Σ log p over the evidence alone, positions without a picture being uniform, so what
 // was read wrongly may be put right by the rules. The guide's beliefs are not multiplied in: that would count
-// the evidence twice. The two best answers say whether the best is the only one: a second with the same
-// symbols at the evidence means that the evidence has several completions, else it says how far the next
-// reading is.
+// the evidence twice. So it need not be asked where a short search without it proves one answer the best; its
+// beliefs are then not known either (SolverOptions::reasoned). The two best answers say whether the best is
+// the only one: a second with the same symbols at the evidence means that the evidence has several
+// completions, else it says how far the next reading is.
 #pragma once
 
 #include <cstdint>
@@ -83,12 +84,13 @@ struct SolverOptions {
   int threads = 0;                  // for decoding; 0: all cores
   int passes = 0;                   // of the guide, at most; 0: as its card says
   int restarts = 1;                 // trajectories of the guide, at most, from different noise
-  bool unique = false;  // where the evidence has several completions, the most probable reading with one
+  bool unique = false;   // where the evidence has several completions, the most probable reading with one
+  bool reasoned = true;  // false: the guide is asked only where the answer may hang on it
 };
 
 struct Answer {
   decode::Beliefs beliefs;    // the evidence, uniform elsewhere
-  decode::Beliefs reasoned;   // the guide's, or the same without one
+  decode::Beliefs reasoned;   // the guide's, or the same without one; empty where it was not asked
   std::vector<int> evidence;  // positions with pictures
   decode::Decoded decoded;    // at most two models
   decode::Explanation explanation;
@@ -101,9 +103,10 @@ struct Answer {
   const compile::Assignment& assignment() const { return decoded.models.front().assignment; }
 };
 
-// Seconds spent on each step.
+// Seconds spent on each step, and how many instances the guide was asked about.
 struct SolveTimes {
   double perception = 0, reasoning = 0, decoding = 0;
+  std::size_t asked = 0;
 };
 
 class Solver {
@@ -126,12 +129,17 @@ class Solver {
   // What was read at a position: the symbol its evidence believes most.
   int read_at(const Answer& answer, int position) const;
   double belief(const decode::Beliefs& beliefs, int position, int symbol) const;
-  // How sure: perception of a symbol at evidence, the guide of another.
+  // How sure: perception of a symbol at evidence, the guide, which was asked, of another.
   double confidence(const Answer& answer, int position, int symbol) const;
 
  private:
-  std::vector<Answer> answer_together(Evidence* first, std::size_t count, SolveTimes& times);
   std::vector<Evidence> look_together(const Scene* first, std::size_t count);
+  // Whether answers may be given without asking the guide, and whether this one is such.
+  bool may_spare_guide() const;
+  static bool is_settled(const Answer& answer);
+  void guide_together(Answer* const* first, std::size_t count);
+  // Finds each answer's models; what the guide believes, where it was asked, orders the search.
+  void decode(const std::vector<Answer*>& answers, std::int64_t node_budget) const;
   void read_again(Answer& answer) const;
   // What the models say about an answer: what was changed, and whether it is the only one.
   void conclude(Answer& answer) const;

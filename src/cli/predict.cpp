@@ -92,6 +92,7 @@ class Predicting {
   EngineOptions with_threads() const {
     EngineOptions options = arguments_.engine;
     options.threads = threads_.count();
+    options.solver.reasoned = arguments_.json;
     return options;
   }
 
@@ -242,7 +243,7 @@ class Predicting {
     for (const int position : answer.evidence) add_row(answer.beliefs, position, json["beliefs"]);
     json["blank"] = Json::array();
     for (const int position : example.blank) json["blank"].push_back(program_->positions[position].name);
-    if (card_.network.kind != infer::ReasonerKind::kNone) {
+    if (arguments_.json && card_.network.kind != infer::ReasonerKind::kNone) {
       json["reasoned"] = Json::object();
       for (std::size_t i = 0; i < program_->positions.size(); ++i) {
         if (!std::binary_search(answer.evidence.begin(), answer.evidence.end(), static_cast<int>(i)))

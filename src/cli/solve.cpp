@@ -92,9 +92,11 @@ void write_debug(const std::string& image, const Picture& picture, const SolveAr
     formats::write_png((fs::path(arguments.debug_dir) / (stem + "-" + step + ".png")).string(), shown);
 }
 
-EngineOptions for_solving(EngineOptions options, int threads) {
+EngineOptions for_solving(const SolveArguments& arguments, int threads) {
+  EngineOptions options = arguments.engine;
   options.threads = threads;
   options.solver.unique = true;
+  options.solver.reasoned = arguments.json;
   return options;
 }
 
@@ -105,11 +107,11 @@ class Solving {
         threads_(arguments.engine.threads),
         board_(boards::open_board_solver(
             arguments.model.empty() ? infer::default_model("sudoku") : fs::path(arguments.model),
-            arguments.box, opener(engine, for_solving(arguments.engine, threads_.count())),
+            arguments.box, opener(engine, for_solving(arguments, threads_.count())),
             arguments.grounding.options())),
         photo_solver_(solver_, [this, &engine] {
           const infer::Card card = infer::read_card(infer::default_model("cells"));
-          EngineOptions options = for_solving(arguments_.engine, threads_.count());
+          EngineOptions options = for_solving(arguments_, threads_.count());
           options.solver.restarts = 1;
           return open_solver(engine, options, card, infer::load_program(card.program), /*with_guide=*/false);
         }) {}
@@ -216,6 +218,8 @@ class Solving {
     line("perception", times_.perception);
     line("reasoning", times_.reasoning);
     line("decoding", times_.decoding);
+    std::fprintf(stderr, "boards: %zu, questions to the reasoner: %zu\n", arguments_.images.size(),
+                 times_.asked);
     std::fprintf(stderr, "%.1f boards per second\n", static_cast<double>(arguments_.images.size()) / total);
     if (const double most = peak_memory(); most > 0)
       std::fprintf(stderr, "memory at most %.1f MB\n", most / 1e6);
@@ -289,9 +293,12 @@ Action declare_solve_on(CLI::App& command, const std::vector<Engine>& engines) {
       "that a pen added to a printed board are not clues: those that the solution contradicts are named.\n"
       "In JSON `confidence` is perception's belief in a clue and the reasoner's in a filled cell, `margin` "
       "the\n"
-      "difference in log p to the next best answer. A picture that cannot be solved gives an error in its "
-      "place,\n"
-      "and exit code 1 at the end.");
+      "difference in log p to the next best answer. Without --json the reasoner is asked only where the "
+      "answer "
+      "may\n"
+      "hang on it: where a short search without it does not prove one answer the best. A picture that cannot "
+      "be\n"
+      "solved gives an error in its place, and exit code 1 at the end.");
   return [arguments, engines] {
     check_names(*arguments);
     const Engine* engine = find_engine(engines, arguments->engine);

@@ -10,6 +10,12 @@ namespace {
 // Instances per batch; with more, every step's tensors would be large enough to be mapped anew by the system.
 constexpr std::size_t kAtOnce = 16;
 
+// Nodes of search before the guide is asked: they take less time than it does.
+constexpr std::int64_t kUnguidedNodes = 1000;
+// Nats by which an answer must be better than the next for no guide to have a say. The decoder rounds each
+// position's log p, to 2⁻³⁵ or less even where there are a million of them.
+constexpr double kTie = 1e-3;
+
 class Stopwatch {
  public:
   // Seconds since the last call.
@@ -57,65 +63,91 @@ Solver::~Solver() = default;
 Solver::Solver(Solver&&) noexcept = default;
 
 std::vector<Answer> Solver::solve(const std::vector<Scene>& scenes, SolveTimes* times) {
-  std::vector<Answer> answers;
-  for (std::size_t first = 0; first < scenes.size(); first += kAtOnce) {
-    const std::vector<Scene> some(
-        scenes.begin() + static_cast<std::ptrdiff_t>(first),
-        scenes.begin() + static_cast<std::ptrdiff_t>(std::min(scenes.size(), first + kAtOnce)));
-    for (Answer& one : answer(look(some, times), times)) answers.push_back(std::move(one));
-  }
-  return answers;
+  return answer(look(scenes, times), times);
 }
 
 std::vector<Evidence> Solver::look(const std::vector<Scene>& scenes, SolveTimes* times) {
   Stopwatch watch;
-  std::vector<Evidence> seen = look_together(scenes.data(), scenes.size());
+  std::vector<Evidence> seen;
+  for (std::size_t first = 0; first < scenes.size(); first += kAtOnce) {
+    for (Evidence& one : look_together(&scenes[first], std::min(kAtOnce, scenes.size() - first)))
+      seen.push_back(std::move(one));
+  }
   if (times) times->perception += watch.lap();
   return seen;
 }
 
 std::vector<Answer> Solver::answer(std::vector<Evidence> evidence, SolveTimes* times) {
-  std::vector<Answer> answers;
+  Stopwatch watch;
   SolveTimes spent;
-  for (std::size_t first = 0; first < evidence.size(); first += kAtOnce) {
-    for (Answer& one : answer_together(&evidence[first], std::min(kAtOnce, evidence.size() - first), spent))
-      answers.push_back(std::move(one));
+  std::vector<Answer> answers(evidence.size());
+  for (std::size_t n = 0; n < evidence.size(); ++n) {
+    answers[n].beliefs = std::move(evidence[n].beliefs);
+    answers[n].evidence = std::move(evidence[n].positions);
+    if (!guide_) answers[n].reasoned = answers[n].beliefs;
   }
+  std::vector<Answer*> open;
+  for (Answer& answer : answers) open.push_back(&answer);
+  if (may_spare_guide()) {
+    decode(open, kUnguidedNodes);
+    open.erase(
+        std::remove_if(open.begin(), open.end(), [](const Answer* answer) { return is_settled(*answer); }),
+        open.end());
+  }
+  spent.decoding += watch.lap();
+  if (guide_) {
+    for (std::size_t first = 0; first < open.size(); first += kAtOnce)
+      guide_together(&open[first], std::min(kAtOnce, open.size() - first));
+    spent.asked = open.size();
+  }
+  spent.reasoning += watch.lap();
+  decode(open, options_.node_budget);
+  for (Answer& answer : answers) {
+    conclude(answer);
+    // Then only the next best, or the guide's choice among equals, is not proved.
+    if (answer.decoded.status == decode::Status::kSatisfied && answer.decoded.gap == 0)
+      answer.decoded.status = decode::Status::kOptimal;
+    if (options_.unique && answer.completable && answer.unique == std::optional(false)) read_again(answer);
+  }
+  spent.decoding += watch.lap();
   if (times) {
     times->reasoning += spent.reasoning;
     times->decoding += spent.decoding;
+    times->asked += spent.asked;
   }
   return answers;
 }
 
-std::vector<Answer> Solver::answer_together(Evidence* first, std::size_t count, SolveTimes& times) {
-  Stopwatch watch;
-  std::vector<Guidance> guided;
-  if (guide_) guided = guide_->guide({first, first + count}, {options_.passes, options_.restarts});
-  times.reasoning += watch.lap();
-  std::vector<Answer> answers(count);
-  for (std::size_t n = 0; n < count; ++n) {
-    answers[n].beliefs = std::move(first[n].beliefs);
-    answers[n].evidence = std::move(first[n].positions);
-    answers[n].reasoned = guide_ ? std::move(guided[n].beliefs) : answers[n].beliefs;
-  }
+// A budget of nodes is that of the search that the guide orders; with objectives, answers of equal score may
+// differ in log p.
+bool Solver::may_spare_guide() const {
+  return guide_ && !options_.reasoned && options_.node_budget == 0 && program_->objectives.empty();
+}
+
+bool Solver::is_settled(const Answer& answer) {
+  const auto& models = answer.decoded.models;
+  if (answer.decoded.status == decode::Status::kUnsatisfiable) return true;
+  return answer.decoded.status == decode::Status::kOptimal &&
+         (models.size() < 2 || models[0].log_probability - models[1].log_probability > kTie);
+}
+
+void Solver::guide_together(Answer* const* first, std::size_t count) {
+  std::vector<Evidence> instances;
+  for (std::size_t n = 0; n < count; ++n) instances.push_back({first[n]->beliefs, first[n]->evidence});
+  std::vector<Guidance> guided = guide_->guide(instances, {options_.passes, options_.restarts});
+  AS2_REQUIRE(guided.size() == count, "one guidance per instance");
+  for (std::size_t n = 0; n < count; ++n) first[n]->reasoned = std::move(guided[n].beliefs);
+}
+
+void Solver::decode(const std::vector<Answer*>& answers, std::int64_t node_budget) const {
   decode::DecodeOptions options = within_budget(options_);
+  options.node_budget = node_budget;
   options.models = 2;
   options.minimal_conflict = false;
   std::vector<decode::Query> queries;
-  for (const Answer& answer : answers) queries.push_back({answer.beliefs, {}, {}, answer.reasoned});
+  for (const Answer* answer : answers) queries.push_back({answer->beliefs, {}, {}, answer->reasoned});
   std::vector<decode::Decoded> decoded = decoder_.decode_batch(queries, options, options_.threads);
-  for (std::size_t n = 0; n < count; ++n) {
-    answers[n].decoded = std::move(decoded[n]);
-    conclude(answers[n]);
-    // Then only the next best, or the guide's choice among equals, is not proved.
-    if (answers[n].decoded.status == decode::Status::kSatisfied && answers[n].decoded.gap == 0)
-      answers[n].decoded.status = decode::Status::kOptimal;
-    if (options_.unique && answers[n].completable && answers[n].unique == std::optional(false))
-      read_again(answers[n]);
-  }
-  times.decoding += watch.lap();
-  return answers;
+  for (std::size_t n = 0; n < answers.size(); ++n) answers[n]->decoded = std::move(decoded[n]);
 }
 
 std::vector<Evidence> Solver::look_together(const Scene* first, std::size_t count) {
@@ -205,6 +237,7 @@ double Solver::belief(const decode::Beliefs& beliefs, int position, int symbol) 
 
 double Solver::confidence(const Answer& answer, int position, int symbol) const {
   const bool given = std::binary_search(answer.evidence.begin(), answer.evidence.end(), position);
+  AS2_REQUIRE(given || !answer.reasoned.empty(), "confidence in what is no evidence is the guide's");
   return belief(given ? answer.beliefs : answer.reasoned, position, symbol);
 }
 

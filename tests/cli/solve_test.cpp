@@ -90,6 +90,26 @@ class SolveVerb : public ::testing::Test {
     return grid;
   }
 
+  // The digits of the answers: of documents, and as people see them, to the right of what was read.
+  static std::string answers_of(const std::vector<Json>& documents) {
+    std::string digits;
+    for (const Json& board : documents) {
+      if (board["assignment"].is_null()) continue;
+      for (const int digit : grid_of(board["assignment"])) digits += std::to_string(digit);
+    }
+    return digits;
+  }
+  static std::string answers_of(const std::string& text) {
+    std::string digits;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      std::string cells;
+      for (const char c : line) cells += (c == '.' || (c >= '1' && c <= '9')) ? std::string(1, c) : "";
+      if (line.find(" | ") != std::string::npos && cells.size() == 18) digits += cells.substr(9);
+    }
+    return digits;
+  }
+
   test::TemporaryFolder folder_;
   const datasets::Digits* digits_ = nullptr;
   std::vector<std::vector<std::uint32_t>> by_label_;
@@ -146,6 +166,30 @@ TEST_F(SolveVerb, ManyRenderedBoardsGiveOneDocumentEach) {
     }
   }
   EXPECT_GE(solved, 5);
+}
+
+// Its beliefs are not printed then, so it is asked only where the answer may hang on it: here where the clues
+// have several solutions.
+TEST_F(SolveVerb, WithoutJsonTheReasonerIsAskedOnlyWhereItIsNeeded) {
+  std::string images;
+  for (const int clues : {45, 36, 26}) {
+    const auto puzzles = boards(2, clues);
+    for (std::size_t k = 0; k < puzzles.size(); ++k) {
+      images += "c" + std::to_string(clues) + "-" + std::to_string(k) + ".png ";
+      render("c" + std::to_string(clues) + "-" + std::to_string(k) + ".png", puzzles[k].puzzle, k);
+    }
+  }
+  const Finished text = run(images + "--verbose"), json = run(images + "--json --verbose");
+  EXPECT_THAT(text.err, HasSubstr("boards: 6, questions to the reasoner: 0\n"));
+  EXPECT_THAT(json.err, HasSubstr("boards: 6, questions to the reasoner: 6\n"));
+  EXPECT_EQ(answers_of(text.out), answers_of(documents(json.out)));
+
+  Grid open = boards(1, 36)[0].puzzle;
+  std::fill(open.begin(), open.begin() + 60, 0);
+  render("open.png", open, 1);
+  const Finished several = run("open.png --verbose");
+  EXPECT_THAT(several.err, HasSubstr("boards: 1, questions to the reasoner: 1\n"));
+  EXPECT_EQ(answers_of(several.out), answers_of(documents(run("open.png --json").out)));
 }
 
 TEST_F(SolveVerb, ADrawnBoardIsSolvedShownAndFilledIn) {
@@ -498,7 +542,7 @@ TEST_F(SolveVerb, BothEnginesGiveTheSameAnswers) {
 
 TEST_F(SolveVerb, MemoryIsBoundedOrRefused) {
   render("board.png", boards(1, 30)[0].puzzle, 1);
-  const Finished little = run("--memory 1 " + path("board.png"));
+  const Finished little = run("--json --memory 1 " + path("board.png"));
   EXPECT_EQ(little.exit_code, 1);
   EXPECT_THAT(little.err, HasSubstr("not enough memory for boards: one at a time takes "));
   EXPECT_THAT(little.err, HasSubstr("allow more with --memory"));

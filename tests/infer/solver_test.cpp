@@ -27,10 +27,12 @@ class PixelPerceiver : public Perceiver {
   int symbols_;
 };
 
-// Believes in the last symbol everywhere.
+// Believes in the last symbol everywhere; adds to `asked`, where given, what it was asked about.
 class LastGuide : public Guide {
  public:
+  explicit LastGuide(std::size_t* asked = nullptr) : asked_(asked) {}
   std::vector<Guidance> guide(const std::vector<Evidence>& instances, const GuideLimits&) override {
+    if (asked_) *asked_ += instances.size();
     std::vector<Guidance> guided;
     for (const Evidence& instance : instances) {
       decode::Beliefs& beliefs = guided.emplace_back().beliefs;
@@ -39,6 +41,9 @@ class LastGuide : public Guide {
     }
     return guided;
   }
+
+ private:
+  std::size_t* asked_;
 };
 
 Picture picture(int position, std::vector<std::uint8_t> tenths) {
@@ -87,6 +92,100 @@ TEST(Solver, TheGuideBreaksTiesAndIsNotMultipliedIn) {
   EXPECT_NEAR(answer.decoded.models[0].log_probability,
               plain.solve(scenes)[0].decoded.models[0].log_probability, 1e-12);
   EXPECT_NEAR(guided.confidence(answer, 1, 2), 0.8, 1e-12);
+}
+
+// One solver that always asks its guide, and one that does so only where the answer may hang on it.
+struct Spared {
+  explicit Spared(const std::string& text, SolverOptions options = {})
+      : program(std::make_shared<compile::ConstraintProgram>(compile::compile_text(text).program)),
+        always(program, std::make_unique<PixelPerceiver>(3), std::make_unique<LastGuide>(), options),
+        spared(program, std::make_unique<PixelPerceiver>(3), std::make_unique<LastGuide>(&asked), [&] {
+          options.reasoned = false;
+          return options;
+        }()) {}
+
+  // How often the guide was asked; what does not depend on who orders the search is the same.
+  std::size_t solve(const std::vector<Scene>& scenes) {
+    asked = 0;
+    SolveTimes all, some;
+    const auto expected = always.solve(scenes, &all);
+    answers = spared.solve(scenes, &some);
+    EXPECT_EQ(all.asked, scenes.size());
+    EXPECT_EQ(some.asked, asked);
+    for (std::size_t n = 0; n < scenes.size(); ++n) expect_equal(answers[n], expected[n]);
+    return asked;
+  }
+
+  static void expect_equal(const Answer& own, const Answer& other) {
+    EXPECT_EQ(own.decoded.status, other.decoded.status);
+    EXPECT_EQ(own.decoded.gap, other.decoded.gap);
+    ASSERT_EQ(own.decoded.models.size(), other.decoded.models.size());
+    for (std::size_t k = 0; k < own.decoded.models.size(); ++k)
+      EXPECT_EQ(own.decoded.models[k].log_probability, other.decoded.models[k].log_probability);
+    if (!own.decoded.models.empty()) {
+      EXPECT_EQ(own.assignment(), other.assignment());
+    }
+    EXPECT_EQ(own.correction, other.correction);
+    EXPECT_EQ(own.completable, other.completable);
+    EXPECT_EQ(own.unique, other.unique);
+    EXPECT_EQ(own.margin, other.margin);
+  }
+
+  std::size_t asked = 0;
+  std::shared_ptr<compile::ConstraintProgram> program;
+  Solver always, spared;
+  std::vector<Answer> answers;
+};
+
+TEST(Solver, TheGuideIsNotAskedAboutWhatASearchWithoutItSettles) {
+  Spared three(kThree);
+  EXPECT_EQ(three.solve({{picture(0, {9, 1, 0}), picture(1, {5, 4, 1})},
+                         {picture(0, {7, 2, 1}), picture(2, {1, 7, 2})},
+                         {picture(0, {200, 2, 1}), picture(1, {199, 3, 1})}}),
+            0U);
+  EXPECT_FALSE(three.answers[2].completable);
+  EXPECT_TRUE(three.answers[0].reasoned.empty());
+  EXPECT_NEAR(three.spared.confidence(three.answers[0], 1, 1), 0.4, 1e-12);
+  EXPECT_THROW(three.spared.confidence(three.answers[0], 2, 2), ContractError) << "the guide would know";
+  EXPECT_EQ(Spared("{ at(1,S) : S=1..3 } = 1.\n:- at(1,S).\n").solve({{picture(0, {10, 0, 0})}}), 0U)
+      << "that there is no answer is settled as well";
+}
+
+TEST(Solver, TheGuideIsAskedWhereAnswersAreEqual) {
+  Spared three(kThree);
+  // The first has two completions, the second one.
+  EXPECT_EQ(three.solve({{picture(0, {10, 0, 0})}, {picture(0, {9, 1, 0}), picture(1, {1, 9, 0})}}), 1U);
+  EXPECT_EQ(three.answers[0].unique, false);
+  EXPECT_NEAR(three.spared.confidence(three.answers[0], 1, 2), 0.8, 1e-12);
+  EXPECT_TRUE(three.answers[1].reasoned.empty());
+}
+
+// Colourings of a 7 × 7 grid whose every cell is read badly.
+TEST(Solver, TheGuideIsAskedWhereTheSearchIsLong) {
+  Spared grid(
+      "{ at(P,S) : S=1..3 } = 1 :- P=0..48.\n"
+      ":- at(P,S), at(P+1,S), P \\ 7 < 6.\n"
+      ":- at(P,S), at(P+7,S).\n");
+  std::vector<Scene> scenes(2);
+  for (int p = 0; p < 49; ++p) {
+    const auto noise = static_cast<std::uint8_t>((p * p * 5 + p * 3) % 11);
+    scenes[0].push_back(picture(p, {static_cast<std::uint8_t>(30 + noise), 30, 33}));
+    // Read well: a colouring by turns.
+    scenes[1].push_back(p % 2 == 0 ? picture(p, {9, 1, 0}) : picture(p, {1, 9, 0}));
+  }
+  EXPECT_EQ(grid.solve(scenes), 1U);
+  EXPECT_FALSE(grid.answers[0].reasoned.empty());
+  EXPECT_GT(grid.answers[0].decoded.nodes, 1000);
+}
+
+// Where nodes are counted, those of the search that the guide orders are; and equal scores need not be
+// equally probable where objectives are part of them.
+TEST(Solver, TheGuideIsAlwaysAskedWithABudgetOfNodesAndWithObjectives) {
+  SolverOptions options;
+  options.node_budget = 1000;
+  const std::vector<Scene> easy = {{picture(0, {9, 1, 0}), picture(1, {1, 9, 0})}};
+  EXPECT_EQ(Spared(kThree, options).solve(easy), 1U);
+  EXPECT_EQ(Spared(std::string(kThree) + "#minimize { 1 : at(3,3) }.\n").solve(easy), 1U);
 }
 
 // What is left unproved then is the choice among equals, and the next best.
