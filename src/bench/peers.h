@@ -20,8 +20,10 @@ struct Peer {
   std::string system;  // as its authors call it
   std::string task, preset;
   std::vector<std::string> settings;  // beside the preset's
-  std::int64_t boards;                // to train on, where the table compares several numbers; else 0
+  std::int64_t boards = 0;            // to train on, where the table compares several numbers
+  bool fewest_clues = false;          // tested on PeerOptions::boards, or on as few clues as are generated
   std::string published, source;      // what its authors report, and where; empty: nothing comparable
+  std::string trained;                // for how long, as they say
 };
 const std::vector<Peer>& peers();
 // "TABLE: SYSTEM (TASK, PRESET)", with the boards it trains on.
@@ -34,6 +36,7 @@ struct PeerOptions {
   std::string out = "peers.jsonl";  // JSON Lines
   std::vector<std::string> only;    // rows whose title contains one of these
   std::int64_t count = 1000;        // test examples
+  std::string boards;               // a list of puzzles with 17 clues, for rows tested on the fewest clues
   std::string program;              // as2 itself
   const std::atomic<bool>* stop = nullptr;
   std::function<void(const std::string&)> report;
@@ -47,5 +50,7 @@ std::vector<nlohmann::json> read_peer_rows(const std::string& path);
 
 // Every table as Markdown: docs/PEERS.md.
 std::string peers_document(const std::vector<nlohmann::json>& rows);
+// What is right here and what is published, as one SVG: docs/peers.svg.
+std::string peers_picture(const std::vector<nlohmann::json>& rows);
 
 }  // namespace as2::bench

@@ -34,7 +34,7 @@ void print_table(const Json& result, std::ostream& out) {
 
 struct PeerArguments {
   bench::PeerOptions options;
-  std::string seeds = "0", table;
+  std::string seeds = "0", table, picture;
   bool list = false;
 };
 
@@ -45,6 +45,10 @@ int compare_peers(const PeerArguments& a) {
   }
   if (!a.table.empty()) {
     std::cout << bench::peers_document(bench::read_peer_rows(a.table));
+    return kDone;
+  }
+  if (!a.picture.empty()) {
+    std::cout << bench::peers_picture(bench::read_peer_rows(a.picture));
     return kDone;
   }
   bench::PeerOptions options = a.options;
@@ -73,9 +77,18 @@ void declare_peers(CLI::App& command, PeerArguments& a) {
   command.add_option("--count", a.options.count, "test examples")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000000));
-  command.add_option("--table", a.table, "only prints the tables of such a file, as docs/PEERS.md has them")
+  command
+      .add_option("--boards", a.options.boards,
+                  "puzzles with 17 clues for the rows that are tested on the fewest; without it they are "
+                  "tested on generated boards of 17 to 22")
       ->check(CLI::ExistingFile);
-  command.add_flag("--list", a.list, "only names the rows");
+  CLI::Option* table = command.add_option("--table", a.table, "only prints docs/PEERS.md from such a file")
+                           ->check(CLI::ExistingFile);
+  CLI::Option* picture =
+      command.add_option("--picture", a.picture, "only prints docs/peers.svg from such a file")
+          ->check(CLI::ExistingFile)
+          ->excludes(table);
+  command.add_flag("--list", a.list, "only names the rows")->excludes(table)->excludes(picture);
 }
 
 }  // namespace

@@ -20,6 +20,7 @@
 #include "cli/verbs.h"
 #include "files.h"
 #include "peak_memory.h"
+#include "train/device_memory.h"
 #include "train/folder_lock.h"
 #include "train/shortcuts.h"
 #include "train/trainer.h"
@@ -298,6 +299,7 @@ json train_one(const TrainArguments& a, Report& report, torch::Device device, tr
                   {"steps", result.steps},
                   {"seconds", result.seconds},
                   {"memory", peak_memory()},
+                  {"device_memory", device.is_cuda() ? json(train::peak_device_memory(device)) : json()},
                   {"interrupted", result.interrupted()},
                   {"folder", folder.string()},
                   {"model", nullptr},

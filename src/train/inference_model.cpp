@@ -10,6 +10,14 @@ namespace as2::train {
 
 using torch::Tensor;
 
+namespace {
+
+// The prior's concentration per symbol, at most: a-nesi's authors start from it, and their penalty on greater
+// values holds it there.
+constexpr double kConcentration = 0.1;
+
+}  // namespace
+
 InferenceModel::InferenceModel(const compile::ConstraintProgram& program, const std::vector<int>& pictured,
                                const std::vector<char>& observed, std::vector<task::ObservedAtom> atoms,
                                const InferenceConfig& config)
@@ -85,12 +93,14 @@ InferenceModel::Drawn InferenceModel::draw(const QueryLoss& query, const infer::
   constexpr double kSmallest = 1e-6;
   torch::NoGradGuard no_grad;
   const std::int64_t rows = config_.draws, positions = beliefs.size(1), symbols = beliefs.size(2);
-  // Σ m(1 − m)/Σ v − 1 is the Dirichlet's total concentration, m its mean and v its variance. It is held at
-  // one per symbol: beliefs that are all alike, as perception's are at first, would show the network one
+  // Σ m(1 − m)/Σ v − 1 is the Dirichlet's total concentration, m its mean and v its variance.
+  // Perception's beliefs are all alike at first: a prior fitted to them alone would show the network one
   // point.
   const Tensor mean = beliefs.mean(0), variance = (beliefs - mean).square().mean(0);
-  const Tensor total = ((mean * (1 - mean)).sum(1, true) / variance.sum(1, true).clamp_min(kSmallest) - 1)
-                           .clamp(0.1, static_cast<double>(symbols));
+  const Tensor most = kConcentration * (mean > 0).sum(1, true).to(mean.dtype()).clamp_min(1);
+  const Tensor total = torch::minimum(
+      ((mean * (1 - mean)).sum(1, true) / variance.sum(1, true).clamp_min(kSmallest) - 1).clamp_min(0.1),
+      most);
   const Tensor parameter = (mean * total).clamp_min(1e-3).expand({rows, positions, symbols}).contiguous();
   const Tensor gamma = at::_standard_gamma(parameter.to(torch::kFloat64)) + 1e-30;
   Drawn drawn;

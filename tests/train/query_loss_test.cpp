@@ -297,6 +297,39 @@ TEST(FuzzyTruth, OfASumIsThatOfItsBestDigitsOrTheirMean) {
   }
 }
 
+// Where all is uncertain no conjunction is above 0 and nothing says where to go; from digits that are known
+// the logic learns the others.
+TEST(FuzzyTruth, LukasiewiczLearnsFromWhatIsNearlyCertain) {
+  const Case sum(kTotal, {"total(_)"});
+  const FuzzyTruth fuzzy(sum.program, {}, logic("lukasiewicz"));
+  const torch::Tensor shown = torch::cartesian_prod({torch::arange(10), torch::arange(10)});
+  infer::Batch batch = sum.batch(100);
+  batch.labels.select(1, sum.program.find_position("total(_)")).copy_(shown.sum(1));
+  const auto loss = [&](const torch::Tensor& table) {
+    const torch::Tensor digits =
+        torch::softmax(table, -1).index_select(0, shown.flatten()).view({100, 2, 10});
+    return fuzzy.loss(with_labels(batch, sum.beliefs(digits)), {});
+  };
+  torch::manual_seed(8);
+  torch::Tensor table = (0.1 * torch::randn({10, 10}, torch::kFloat64)).set_requires_grad(true);
+  loss(table).backward();
+  EXPECT_EQ(table.grad().abs().max().item<double>(), 0);
+
+  torch::NoGradGuard no_grad;
+  for (const int known : {0, 1, 2, 4, 5, 6, 7, 9}) table[known][known] += 5;
+  const double before = loss(table).item<double>();
+  ASSERT_LT(table.argmax(-1).eq(torch::arange(10)).sum().item<std::int64_t>(), 10);
+  torch::optim::Adam optimizer({table}, torch::optim::AdamOptions(0.1));
+  for (int step = 0; step < 100; ++step) {
+    const torch::AutoGradMode grad(true);
+    optimizer.zero_grad();
+    loss(table).backward();
+    optimizer.step();
+  }
+  EXPECT_EQ(table.argmax(-1).eq(torch::arange(10)).sum().item<std::int64_t>(), 10);
+  EXPECT_LT(loss(table).item<double>(), 0.2 * before);
+}
+
 // Nogoods, exclusive groups, negation and recursion: at certain beliefs every logic is the classical one.
 TEST(FuzzyTruth, AtCertainBeliefsIsTruth) {
   const Case path(kDigits +
@@ -375,10 +408,10 @@ TEST(InferenceModel, LearnsWhatTheCircuitKnows) {
         return model.log_likelihood(batch, torch::cat({x, whole.narrow(0, 2, 30)}), false).narrow(0, 0, 2);
       },
       beliefs(digits).narrow(0, 0, 2), {1e-6, 1e-6});
-  const torch::Tensor exact = query.exact_log_likelihood(batch, beliefs(digits));
+  const torch::Tensor exact = query.exact_log_likelihood(drawn.batch, drawn.beliefs);
   const auto error = [&] {
     torch::NoGradGuard no_grad;
-    return (model.log_likelihood(batch, beliefs(digits), false) - exact).abs().mean().item<double>();
+    return (model.log_likelihood(drawn.batch, drawn.beliefs, false) - exact).abs().mean().item<double>();
   };
   const double before = error();
   torch::optim::Adam optimizer(model.parameters(), torch::optim::AdamOptions(3e-3));
@@ -389,6 +422,42 @@ TEST(InferenceModel, LearnsWhatTheCircuitKnows) {
     optimizer.step();
   }
   EXPECT_LT(error(), 0.5 * before);
+}
+
+// Perception is a table here: what is believed of each of ten pictures. The sums alone teach it, through a
+// network that starts knowing nothing.
+TEST(InferenceModel, TeachesPerceptionToAdd) {
+  const Case sum(kTotal, {"total(_)"});
+  const int total = sum.program.find_position("total(_)");
+  torch::manual_seed(3);
+  InferenceModel model(sum.program,
+                       {sum.program.find_position("digit(1,_)"), sum.program.find_position("digit(2,_)")},
+                       sum.supervision.observed, {}, {200, 200, 2});
+  const QueryLoss query = sum.loss();
+  torch::Tensor table = (0.1 * torch::randn({10, 10})).set_requires_grad(true);
+  const auto right = [&] {
+    return table.detach().argmax(-1).eq(torch::arange(10)).sum().item<std::int64_t>();
+  };
+  ASSERT_LT(right(), 5);
+  torch::optim::Adam network(model.parameters(), torch::optim::AdamOptions(1e-3));
+  torch::optim::Adam perception({table}, torch::optim::AdamOptions(2e-2));
+  infer::Batch batch = sum.batch(64);
+  double first = 0, last = 0;
+  for (int step = 0; step < 300; ++step) {
+    const torch::Tensor shown = torch::randint(10, {64, 2}, torch::kInt64);
+    batch.labels.select(1, total).copy_(shown.sum(1));
+    const torch::Tensor digits = torch::softmax(table, -1).index_select(0, shown.flatten()).view({64, 2, 10});
+    network.zero_grad();
+    perception.zero_grad();
+    const torch::Tensor loss = model.loss(query, batch, sum.beliefs(digits));
+    loss.backward();
+    network.step();
+    perception.step();
+    last = loss.item<double>();
+    if (step == 0) first = last;
+  }
+  EXPECT_EQ(right(), 10);
+  EXPECT_LT(last, 0.5 * first);
 }
 
 }  // namespace

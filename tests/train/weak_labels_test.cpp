@@ -358,6 +358,10 @@ INSTANTIATE_TEST_SUITE_P(
                       ShippedTask{"addition", "scallop", 0.5, {}}, ShippedTask{"addition", "slash", 0.5, {}},
                       ShippedTask{"addition", "semantic-loss", 0.5, {}},
                       ShippedTask{"addition", "ltn", 0.5, {}}, ShippedTask{"addition", "ltn-goedel", 0.2, {}},
+                      ShippedTask{"addition",
+                                  "a-nesi",
+                                  0.5,
+                                  {"train.epochs=12", "losses.a-nesi.width=200", "losses.a-nesi.draws=200"}},
                       ShippedTask{"greater", "ltn", 0.6, {}}),
     [](const auto& test) {
       std::string name = std::string(test.param.task) + "_" + test.param.preset;
