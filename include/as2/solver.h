@@ -133,11 +133,10 @@ class Solver {
   double confidence(const Answer& answer, int position, int symbol) const;
 
  private:
-  std::vector<Evidence> look_together(const Scene* first, std::size_t count);
   // Whether answers may be given without asking the guide, and whether this one is such.
   bool may_spare_guide() const;
   static bool is_settled(const Answer& answer);
-  void guide_together(Answer* const* first, std::size_t count);
+  void guide(const std::vector<Answer*>& answers);
   // Finds each answer's models; what the guide believes, where it was asked, orders the search.
   void decode(const std::vector<Answer*>& answers, std::int64_t node_budget) const;
   void read_again(Answer& answer) const;

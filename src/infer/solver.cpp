@@ -7,9 +7,6 @@
 namespace as2::infer {
 namespace {
 
-// Instances per batch; with more, every step's tensors would be large enough to be mapped anew by the system.
-constexpr std::size_t kAtOnce = 16;
-
 // Nodes of search before the guide is asked: they take less time than it does.
 constexpr std::int64_t kUnguidedNodes = 1000;
 // Nats by which an answer must be better than the next for no guide to have a say. The decoder rounds each
@@ -68,10 +65,34 @@ std::vector<Answer> Solver::solve(const std::vector<Scene>& scenes, SolveTimes* 
 
 std::vector<Evidence> Solver::look(const std::vector<Scene>& scenes, SolveTimes* times) {
   Stopwatch watch;
-  std::vector<Evidence> seen;
-  for (std::size_t first = 0; first < scenes.size(); first += kAtOnce) {
-    for (Evidence& one : look_together(&scenes[first], std::min(kAtOnce, scenes.size() - first)))
-      seen.push_back(std::move(one));
+  const decode::Beliefs uniform = uniform_beliefs(*program_);
+  const auto stride = static_cast<std::size_t>(program_->max_symbols());
+  std::vector<Evidence> seen(scenes.size(), Evidence{uniform, {}});
+  std::vector<const Picture*> pictures;
+  for (std::size_t n = 0; n < scenes.size(); ++n) {
+    for (const Picture& picture : scenes[n]) {
+      AS2_REQUIRE(picture.position >= 0 &&
+                      static_cast<std::size_t>(picture.position) < program_->positions.size() &&
+                      (seen[n].positions.empty() || seen[n].positions.back() < picture.position),
+                  "the pictures of a scene stand at ascending positions of the program");
+      seen[n].positions.push_back(picture.position);
+      if (picture.symbol < 0) pictures.push_back(&picture);
+    }
+  }
+  const auto perceived = perceiver_->perceive(pictures);
+  AS2_REQUIRE(perceived.size() == pictures.size(), "one distribution per picture");
+  auto row = perceived.begin();
+  for (std::size_t n = 0; n < scenes.size(); ++n) {
+    for (const Picture& picture : scenes[n]) {
+      double* const own = seen[n].beliefs.data() + static_cast<std::size_t>(picture.position) * stride;
+      if (picture.symbol < 0) {
+        std::copy(row->begin(), row->end(), own);
+        ++row;
+      } else {
+        std::fill_n(own, stride, 0);
+        own[picture.symbol] = 1;
+      }
+    }
   }
   if (times) times->perception += watch.lap();
   return seen;
@@ -79,7 +100,8 @@ std::vector<Evidence> Solver::look(const std::vector<Scene>& scenes, SolveTimes*
 
 std::vector<Answer> Solver::answer(std::vector<Evidence> evidence, SolveTimes* times) {
   Stopwatch watch;
-  SolveTimes spent;
+  SolveTimes nobody;
+  SolveTimes& spent = times ? *times : nobody;
   std::vector<Answer> answers(evidence.size());
   for (std::size_t n = 0; n < evidence.size(); ++n) {
     answers[n].beliefs = std::move(evidence[n].beliefs);
@@ -95,10 +117,9 @@ std::vector<Answer> Solver::answer(std::vector<Evidence> evidence, SolveTimes* t
         open.end());
   }
   spent.decoding += watch.lap();
-  if (guide_) {
-    for (std::size_t first = 0; first < open.size(); first += kAtOnce)
-      guide_together(&open[first], std::min(kAtOnce, open.size() - first));
-    spent.asked = open.size();
+  if (guide_ && !open.empty()) {
+    guide(open);
+    spent.asked += open.size();
   }
   spent.reasoning += watch.lap();
   decode(open, options_.node_budget);
@@ -110,11 +131,6 @@ std::vector<Answer> Solver::answer(std::vector<Evidence> evidence, SolveTimes* t
     if (options_.unique && answer.completable && answer.unique == std::optional(false)) read_again(answer);
   }
   spent.decoding += watch.lap();
-  if (times) {
-    times->reasoning += spent.reasoning;
-    times->decoding += spent.decoding;
-    times->asked += spent.asked;
-  }
   return answers;
 }
 
@@ -131,12 +147,12 @@ bool Solver::is_settled(const Answer& answer) {
          (models.size() < 2 || models[0].log_probability - models[1].log_probability > kTie);
 }
 
-void Solver::guide_together(Answer* const* first, std::size_t count) {
+void Solver::guide(const std::vector<Answer*>& answers) {
   std::vector<Evidence> instances;
-  for (std::size_t n = 0; n < count; ++n) instances.push_back({first[n]->beliefs, first[n]->evidence});
+  for (const Answer* answer : answers) instances.push_back({answer->beliefs, answer->evidence});
   std::vector<Guidance> guided = guide_->guide(instances, {options_.passes, options_.restarts});
-  AS2_REQUIRE(guided.size() == count, "one guidance per instance");
-  for (std::size_t n = 0; n < count; ++n) first[n]->reasoned = std::move(guided[n].beliefs);
+  AS2_REQUIRE(guided.size() == answers.size(), "one guidance per instance");
+  for (std::size_t n = 0; n < answers.size(); ++n) answers[n]->reasoned = std::move(guided[n].beliefs);
 }
 
 void Solver::decode(const std::vector<Answer*>& answers, std::int64_t node_budget) const {
@@ -148,39 +164,6 @@ void Solver::decode(const std::vector<Answer*>& answers, std::int64_t node_budge
   for (const Answer* answer : answers) queries.push_back({answer->beliefs, {}, {}, answer->reasoned});
   std::vector<decode::Decoded> decoded = decoder_.decode_batch(queries, options, options_.threads);
   for (std::size_t n = 0; n < answers.size(); ++n) answers[n]->decoded = std::move(decoded[n]);
-}
-
-std::vector<Evidence> Solver::look_together(const Scene* first, std::size_t count) {
-  const decode::Beliefs uniform = uniform_beliefs(*program_);
-  const auto stride = static_cast<std::size_t>(program_->max_symbols());
-  std::vector<Evidence> seen(count, Evidence{uniform, {}});
-  std::vector<const Picture*> pictures;
-  for (std::size_t n = 0; n < count; ++n) {
-    for (const Picture& picture : first[n]) {
-      AS2_REQUIRE(picture.position >= 0 &&
-                      static_cast<std::size_t>(picture.position) < program_->positions.size() &&
-                      (seen[n].positions.empty() || seen[n].positions.back() < picture.position),
-                  "the pictures of a scene stand at ascending positions of the program");
-      seen[n].positions.push_back(picture.position);
-      if (picture.symbol < 0) pictures.push_back(&picture);
-    }
-  }
-  const auto perceived = perceiver_->perceive(pictures);
-  AS2_REQUIRE(perceived.size() == pictures.size(), "one distribution per picture");
-  auto row = perceived.begin();
-  for (std::size_t n = 0; n < count; ++n) {
-    for (const Picture& picture : first[n]) {
-      double* const own = seen[n].beliefs.data() + static_cast<std::size_t>(picture.position) * stride;
-      if (picture.symbol < 0) {
-        std::copy(row->begin(), row->end(), own);
-        ++row;
-      } else {
-        std::fill_n(own, stride, 0);
-        own[picture.symbol] = 1;
-      }
-    }
-  }
-  return seen;
 }
 
 void Solver::read_again(Answer& answer) const {

@@ -30,9 +30,9 @@ namespace as2::native {
 namespace {
 
 constexpr std::int64_t kTaps = 9;
-constexpr std::int64_t kRowsAtOnce = 16;     // of a product, about
+constexpr std::int64_t kRowsAtOnce = 24;     // of a product, about
 constexpr std::int64_t kFewestChannels = 8;  // for tiles: with fewer, turning them takes longer than it saves
-constexpr std::int64_t kMostAtOnce = 8;
+constexpr std::int64_t kMostAtOnce = 12;
 constexpr std::int64_t kSideBySide = 8;  // kernels turned together; panels are as wide, or a multiple of it
 
 // [outputs, inputs, 3, 3] as nine taps.

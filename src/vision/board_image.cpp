@@ -85,6 +85,19 @@ Digit find_digit(const formats::Image& ink, int threshold) {
   return digit;
 }
 
+// Whether find_digit() finds one in a cell of 28 pixels, where that shows without enlarging it. Each pixel
+// has a weight of at least (3/4)² in all that it is enlarged to: what is ink here by that much is ink there,
+// and hangs together there.
+bool shows_digit(const formats::Image& ink, int threshold) {
+  static_assert(kEnoughPixels / datasets::kDigitSide == 2, "twice as large: weights of 3/4 and 1/4");
+  const Components strong = find_components(ink, (threshold + 1) * 16 / 9 + 1);
+  return std::any_of(strong.list.begin(), strong.list.end(), [&](const Component& c) {
+    const bool in_strip = 8 * c.right < ink.width || 8 * c.left >= 7 * ink.width ||
+                          8 * c.bottom < ink.height || 8 * c.top >= 7 * ink.height;
+    return !in_strip && 400 * c.area >= ink.width * ink.height && 9 * c.height() >= 2 * ink.height;
+  });
+}
+
 bool is_black(const formats::Image& image) {
   return std::all_of(image.pixels.begin(), image.pixels.end(), [](int pixel) { return pixel == 0; });
 }
@@ -118,7 +131,7 @@ BoardReading cut_without_lines(const formats::Image& picture, const Ink& ink, in
     // Enlarging brightens no pixel, so most blanks show at once.
     const int threshold = std::max(60, ink.threshold);
     const bool blank = *std::max_element(cell.pixels.begin(), cell.pixels.end()) < threshold ||
-                       !find_digit(cell, threshold).found;
+                       (!shows_digit(cell, threshold) && !find_digit(cell, threshold).found);
     reading.places.push_back(place);
     reading.blank.push_back(blank);
     reading.cells.push_back(blank ? formats::Image(datasets::kDigitSide, datasets::kDigitSide) : cell);

@@ -230,6 +230,21 @@ TEST(BoardImage, ReadsOneClueOnABoardWithoutLines) {
   }
 }
 
+// However bright: what remains of a line along a cell's border, a dash and a dot are no digits.
+TEST(BoardImage, RemnantsAndDashesOnABoardWithoutLinesAreBlank) {
+  formats::Image picture(252, 252);
+  std::vector<bool> blank(81, true);
+  blank[40] = false;
+  draw_digit(picture, 5, {4 * 28 + 8, 4 * 28 + 5, 12, 18}, 2.5, 255);
+  formats::fill_rectangle(picture, 0, 28, 3, 28, 255);           // along the left border of cell 9
+  formats::fill_rectangle(picture, 2 * 28 - 3, 28, 3, 28, 255);  // and the right one of cell 10
+  formats::fill_rectangle(picture, 5 * 28 + 6, 40, 16, 3, 255);  // a dash in cell 14
+  formats::fill_rectangle(picture, 7 * 28 + 12, 40, 4, 4, 255);  // a dot in cell 16
+  const BoardReading reading = read_board(picture, "p.png");
+  EXPECT_FALSE(reading.lines);
+  EXPECT_EQ(reading.blank, blank);
+}
+
 TEST(BoardImage, ReadsThePapersBoardsAsTheyAre) {
   AS2_NEED_MNIST();
   const datasets::Digits& digits = test::real_mnist().mnist->test;
