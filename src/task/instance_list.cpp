@@ -13,11 +13,14 @@ namespace {
 
 using infer::ExampleLine;
 
-// The picture files of all examples, each read once.
+// The picture files of all examples, each read once; none where the task is made without pictures.
 class PictureFiles {
  public:
+  explicit PictureFiles(bool read) : read_(read) {}
+
   // What Instances::pictures says for this file, the picture of a line.
   std::int32_t add(const std::string& file, const ExampleLine& line) {
+    if (!read_) return -1;
     const auto [at, fresh] = numbers_.emplace(file, static_cast<std::int32_t>(numbers_.size()));
     if (fresh) {
       try {
@@ -41,6 +44,7 @@ class PictureFiles {
   std::map<std::string, std::int32_t> numbers_;
   std::set<std::string> blank_;
   Table<std::uint8_t> pixels_;
+  bool read_;
 };
 
 // What lines observe, as the task's observed positions and atoms.
@@ -124,7 +128,7 @@ Instances read_instances(const Task& task, const std::string& path, const ListOp
              positions = static_cast<std::int64_t>(program.positions.size());
   Instances instances = Instances::blank(count, positions);
   Table<std::int32_t> pictures(count, positions, -1);
-  PictureFiles files;
+  PictureFiles files(task.options().with_pictures);
   for (std::int64_t n = 0; n < count; ++n) {
     const ExampleLine& line = lines[static_cast<std::size_t>(n)];
     for (const auto& [position, symbol] : line.labels)

@@ -51,11 +51,13 @@ void check_losses(const Config& config, const task::Task& task, const nn::Model&
   const std::pair<const char*, torch::Tensor> labelled[] = {
       {"perception", with_picture}, {"evidence", examples.evidence}, {"latent", ~examples.evidence}};
   for (const auto& [term, where] : labelled) {
-    const torch::Tensor labels = where & (examples.labels >= 0);
-    if (!weighs(term) || !some(labels) || some(labels & examples.known)) continue;
-    throw InputError(
-        std::string("losses.") + term + " has a weight, but labels.positions and labels.at leave it no label",
-        {std::string("set losses.") + term + ".weight = 0, or name its positions"});
+    if (!weighs(term) || !some(where) || some(where & examples.known)) continue;
+    const std::string loss = std::string("losses.") + term, none = "set " + loss + ".weight = 0, or ";
+    if (!some(where & (examples.labels >= 0)))
+      throw InputError(loss + " has a weight, but no example labels a position that it reads",
+                       {none + "add \"labels\" to the lines"});
+    throw InputError(loss + " has a weight, but labels.positions and labels.at leave it no label",
+                     {none + "name its positions"});
   }
   if (weighs("satisfaction") && std::none_of(groups.begin(), groups.end(), [](const Group& group) {
         return std::holds_alternative<compile::Linears>(group.content);

@@ -1,7 +1,10 @@
 #include "train/shortcuts.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <set>
+#include <unordered_set>
 
 #include "prob/observation.h"
 #include "prob/relabellings.h"
@@ -16,6 +19,8 @@ using Kind = Observable::Kind;
 constexpr std::int64_t kMostCombinations = 4096;
 constexpr std::int64_t kSample = 512;
 constexpr std::int64_t kSampledExamples = 200;
+constexpr std::int64_t kMostLines = 1024;  // that differ
+constexpr std::int64_t kLeastDraws = 8;    // of the classes that a line leaves open
 
 Observable symbol_at(int position, int symbol) {
   Observable observable;
@@ -53,15 +58,20 @@ class Finder {
 
   Shortcuts find(double seconds) {
     const std::string& source = config_.data.source;
-    const bool free =
-        source == "tuples" || source == "images" || config_.images.source == task::kNamedPictures;
-    if (used_.pictures && labels_name_every_class()) return {};
+    const bool free = source == "tuples" || source == "images", listed = source == "instances";
+    task::Instances lines;
+    if (listed) lines = task_.instances(task::Part::kTrain, config_.data.train);
+    if (used_.pictures && labels_name_every_class(listed ? &lines : nullptr)) return {};
     circuit_ = prob::compile_circuit(program_, nodes_, {seconds});
     question_.circuit = &circuit_;
     if (free) {
       take_combinations();
+    } else if (listed) {
+      take_lines(lines, seconds);
     } else {
-      take_examples();
+      take_lines(task_.instances(task::Part::kTrain, std::min(kSampledExamples, config_.data.train)),
+                 seconds);
+      found_.exact = false;
     }
     found_.examples = static_cast<std::int64_t>(question_.examples.size());
     const prob::Relabellings relabellings = prob::find_relabellings(question_, seconds);
@@ -76,14 +86,25 @@ class Finder {
     return task_.supervision().labelled[static_cast<std::size_t>(position)] != 0;
   }
 
-  // Then nothing has to be searched: the label of a picture tells its class.
-  bool labels_name_every_class() const {
-    if (config_.label_place == task::LabelPlace::kLatent) return false;
+  bool pictured(int position) const {
+    return std::binary_search(map_.positions.begin(), map_.positions.end(), position);
+  }
+
+  // Then nothing has to be searched: the label of a picture tells its class. A line has the labels that it
+  // has; generated examples have all that the settings name.
+  bool labels_name_every_class(const task::Instances* lines) const {
+    if (!lines && config_.label_place == task::LabelPlace::kLatent) return false;
     std::vector<char> shown(static_cast<std::size_t>(map_.classes), 0), named = shown;
     for (const int position : map_.positions) {
-      for (const int one : map_.class_of[static_cast<std::size_t>(position)]) {
+      const std::vector<int>& classes = map_.class_of[static_cast<std::size_t>(position)];
+      for (const int one : classes) {
         shown[static_cast<std::size_t>(one)] = 1;
-        if (labelled(position)) named[static_cast<std::size_t>(one)] = 1;
+        if (!lines && labelled(position)) named[static_cast<std::size_t>(one)] = 1;
+      }
+      for (std::int64_t n = 0; lines && n < lines->size(); ++n) {
+        const int label = lines->labels[n][position];
+        if (label >= 0 && lines->known[n][position] && lines->evidence[n][position])
+          named[static_cast<std::size_t>(classes[static_cast<std::size_t>(label)])] = 1;
       }
     }
     return shown == named;
@@ -131,9 +152,8 @@ class Finder {
     constexpr double kCertain = 1e-9;
     const auto& supervision = task_.supervision();
     for (int i = 0; i < static_cast<int>(program_.positions.size()); ++i) {
-      const bool pictured = std::binary_search(map_.positions.begin(), map_.positions.end(), i);
       const bool read = (used_.observed && supervision.observed[static_cast<std::size_t>(i)]) ||
-                        (labelled(i) && (pictured ? used_.pictures : used_.latent));
+                        (labelled(i) && (pictured(i) ? used_.pictures : used_.latent));
       if (!read) continue;
       for (int s = 0; s < static_cast<int>(program_.positions[static_cast<std::size_t>(i)].symbols.size());
            ++s) {
@@ -150,30 +170,128 @@ class Finder {
     question_.examples.push_back(std::move(example));
   }
 
-  void take_examples() {
-    found_.exact = false;
-    const task::Instances rows =
-        task_.instances(task::Part::kTrain, std::min(kSampledExamples, config_.data.train));
-    for (std::int64_t n = 0; n < std::min(rows.size(), kSampledExamples); ++n) {
-      prob::ObservedExample example;
-      for (std::int64_t i = 0; i < rows.positions(); ++i) {
-        const int position = static_cast<int>(i);
-        const bool pictured = std::binary_search(map_.positions.begin(), map_.positions.end(), position);
-        const bool seen = rows.evidence[n][i] != 0;
-        const int shown = rows.shows[n][i], label = rows.labels[n][i];
-        if (seen && shown >= 0 && pictured)
-          example.shown.emplace_back(
-              position, map_.class_of[static_cast<std::size_t>(i)][static_cast<std::size_t>(shown)]);
-        else if (seen && shown >= 0)
-          example.given.push_back({position, shown});
-        const bool read = (used_.observed && rows.observed[n][i]) ||
-                          (rows.known[n][i] && (seen ? used_.pictures : used_.latent));
-        if (read && label >= 0) example.observed.push_back(symbol_at(position, label));
+  // What a line says: an example whose pictures may be of any class at `open`, as long as `truth` holds.
+  struct Line {
+    prob::ObservedExample example;
+    std::vector<int> open;  // positions
+    prob::Observation truth;
+  };
+
+  // Every line that differs from those before it, completed in every way, or in some, if its pictures'
+  // classes are not known.
+  void take_lines(const task::Instances& rows, double seconds) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+    std::vector<Line> lines;
+    std::unordered_set<std::string> seen;
+    for (std::int64_t n = 0; n < rows.size() && found_.exact; ++n) {
+      if (!seen.insert(text_of(rows, n)).second) continue;
+      if (static_cast<std::int64_t>(lines.size()) == kMostLines)
+        found_.exact = false;
+      else
+        lines.push_back(line_of(rows, n));
+    }
+    const auto share = std::max(
+        kLeastDraws, kMostCombinations / std::max<std::int64_t>(1, static_cast<std::int64_t>(lines.size())));
+    for (Line& line : lines) {
+      if (std::chrono::steady_clock::now() > end) {
+        found_.exact = false;
+        return;
       }
-      for (std::size_t a = 0; used_.atoms && a < task_.supervision().atoms.size(); ++a) {
-        const int truth = rows.atoms[n][a];
-        const Observable& about = task_.supervision().atoms[a].about;
-        if (truth >= 0) example.observed.push_back(truth == 1 ? about : prob::negation(program_, about));
+      if (line.open.empty())
+        question_.examples.push_back(std::move(line.example));
+      else
+        complete(line, share);
+    }
+  }
+
+  // Two rows of which this is the same are the same to the relabellings.
+  static std::string text_of(const task::Instances& rows, std::int64_t n) {
+    std::string text;
+    const auto add = [&](const auto& table) {
+      if (!table.defined()) return;
+      text.append(reinterpret_cast<const char*>(table[n]),
+                  static_cast<std::size_t>(table.columns) * sizeof(*table[n]));
+    };
+    add(rows.shows);
+    add(rows.labels);
+    add(rows.evidence);
+    add(rows.known);
+    add(rows.observed);
+    add(rows.atoms);
+    return text;
+  }
+
+  Line line_of(const task::Instances& rows, std::int64_t n) const {
+    Line line;
+    for (int i = 0; i < static_cast<int>(rows.positions()); ++i) {
+      const bool seen = rows.evidence[n][i] != 0;
+      const int shown = rows.shows[n][i], label = rows.labels[n][i];
+      if (seen && pictured(i)) {
+        if (shown < 0)
+          line.open.push_back(i);
+        else
+          line.example.shown.emplace_back(
+              i, map_.class_of[static_cast<std::size_t>(i)][static_cast<std::size_t>(shown)]);
+      } else if (seen && shown >= 0) {
+        line.example.given.push_back({i, shown});
+      }
+      if (label < 0) continue;
+      line.truth.push_back(symbol_at(i, label));
+      if ((used_.observed && rows.observed[n][i]) ||
+          (rows.known[n][i] && (seen ? used_.pictures : used_.latent)))
+        line.example.observed.push_back(symbol_at(i, label));
+    }
+    for (std::size_t a = 0; rows.atoms.defined() && a < task_.supervision().atoms.size(); ++a) {
+      const int truth = rows.atoms[n][a];
+      if (truth < 0) continue;
+      const Observable& about = task_.supervision().atoms[a].about;
+      line.truth.push_back(truth == 1 ? about : prob::negation(program_, about));
+      if (used_.atoms) line.example.observed.push_back(line.truth.back());
+    }
+    return line;
+  }
+
+  // At most `share` ways to fill what the line leaves open.
+  void complete(const Line& line, std::int64_t share) {
+    prob::Weights weights(static_cast<std::size_t>(circuit_.inputs()), 1.0);
+    prob::Observation truth = line.truth;
+    for (const decode::Pin& pin : line.example.given) truth.push_back(symbol_at(pin.position, pin.symbol));
+    if (!prob::observe(circuit_, truth, weights) || std::isinf(prob::log_value(circuit_, weights))) return;
+    std::int64_t combinations = 1;
+    for (const int position : line.open) {
+      combinations *=
+          static_cast<std::int64_t>(program_.positions[static_cast<std::size_t>(position)].symbols.size());
+      if (combinations > share) break;
+    }
+    std::set<std::vector<int>> filled;
+    if (combinations > share) {
+      found_.exact = false;
+      for (const compile::Assignment& answer :
+           prob::draw(circuit_, weights, static_cast<int>(share), question_.examples.size())) {
+        std::vector<int> symbols;
+        for (const int position : line.open) symbols.push_back(answer[static_cast<std::size_t>(position)]);
+        filled.insert(std::move(symbols));
+      }
+    } else {
+      for (std::int64_t n = 0; n < combinations; ++n) {
+        std::vector<int> symbols;
+        std::int64_t rest = n;
+        prob::Weights filling = weights;
+        for (const int position : line.open) {
+          const auto width = static_cast<std::int64_t>(
+              program_.positions[static_cast<std::size_t>(position)].symbols.size());
+          symbols.push_back(static_cast<int>(rest % width));
+          rest /= width;
+          prob::observe(circuit_, {symbol_at(position, symbols.back())}, filling);
+        }
+        if (!std::isinf(prob::log_value(circuit_, filling))) filled.insert(std::move(symbols));
+      }
+    }
+    for (const std::vector<int>& symbols : filled) {
+      prob::ObservedExample example = line.example;
+      for (std::size_t k = 0; k < symbols.size(); ++k) {
+        const auto& classes = map_.class_of[static_cast<std::size_t>(line.open[k])];
+        example.shown.emplace_back(line.open[k], classes[static_cast<std::size_t>(symbols[k])]);
       }
       question_.examples.push_back(std::move(example));
     }

@@ -169,7 +169,9 @@ TEST_F(OwnPictures, WhatCannotBeToldApartIsSaidBeforehand) {
   EXPECT_EQ(found["some"], Json::array({"1→3, 3→1"}));
   EXPECT_EQ(found["exact"], true);
   EXPECT_EQ(found["examples"], 9);
-  EXPECT_EQ(Json::parse(run("check own.toml --shortcuts --json").out)["shortcuts"], 1);
+  const Finished unnamed = run("check own.toml --shortcuts");
+  EXPECT_EQ(unnamed.exit_code, 1);
+  EXPECT_THAT(unnamed.err, HasSubstr("train.jsonl:1: error: 'not odd' is observed, but labels.observed"));
   const Finished trained = run("train own.toml --out run --device cpu --epochs 1 --json --quiet" + parity);
   EXPECT_THAT(trained.err, HasSubstr("warning: what is observed does not determine the classes: 2 ways"));
   EXPECT_EQ(Json::parse(trained.out)["runs"][0]["shortcuts"], 2);
@@ -179,6 +181,51 @@ TEST_F(OwnPictures, WhatCannotBeToldApartIsSaidBeforehand) {
   EXPECT_EQ(misspelt.exit_code, 1);
   EXPECT_THAT(misspelt.err, HasSubstr("did you mean 'labels.observed'"));
   EXPECT_EQ(run("check own.toml --preset tiny").exit_code, 2);
+}
+
+// What the settings would let lines observe is one thing, what the lines do observe another.
+TEST_F(OwnPictures, TheLinesThemselvesSayWhatCanBeToldApart) {
+  fs::create_directories(path("lists"));
+  const auto found = [&](const std::string& lines, const std::string& more = "") {
+    write_file(path("lists/train.jsonl"), lines);
+    const Finished checked = run("check own.toml --shortcuts --json --set 'labels.observed=[\"*\"]'" + more);
+    EXPECT_EQ(checked.exit_code, 0) << checked.err;
+    return Json::parse(checked.out);
+  };
+  const auto parity = [](Json& line, int a, int b) { line["observed"] = {{"odd", (a + b) % 2 == 1}}; };
+  const auto total = [](Json& line, int a, int b) { line["observed"] = {{"sum(_)", a + b}}; };
+  EXPECT_EQ(found(lines({0, 1}, parity, 8))["shortcuts"], 2) << "sum(_) may be observed, and no line does";
+  EXPECT_EQ(found(lines({0, 1}, total, 8))["shortcuts"], 1);
+  // Nobody has labelled a picture, whatever may be used; one label is enough to tell 1 from 3.
+  const std::string labels = " --set 'labels.positions=[\"*\"]' --set losses.perception.weight=1";
+  EXPECT_EQ(found(lines({0, 1}, parity, 8), labels)["shortcuts"], 2);
+  const Finished trained = run("train own.toml --out run --quiet --set 'labels.observed=[\"*\"]'" + labels);
+  EXPECT_EQ(trained.exit_code, 1);
+  EXPECT_THAT(trained.err, HasSubstr("losses.perception has a weight, but no example labels a position"));
+  const Json labelled = {{"images", {{"bars(1,_)", "../pictures/" + picture(1, 0)}}},
+                         {"labels", {{"bars(1,_)", "1"}}},
+                         {"observed", {"bars(1,_)=1"}}};
+  EXPECT_EQ(found(lines({0, 1}, parity, 8) + labelled.dump() + "\n" + lines({0, 1}, parity, 8))["shortcuts"],
+            1);
+  // What pictures leave open may still rule a relabelling out: a hidden coin makes 1 and 3 heavy or not, and
+  // only 3 is heavy by itself.
+  write_file(path("pair.lp"),
+             "{ bars(I,N) : N=1..3 } = 1 :- I=1..2.\n{ coin(0..1) } = 1.\n"
+             "odd :- bars(1,A), bars(2,B), (A+B) \\ 2 = 1.\n"
+             "heavy :- bars(1,3).\nheavy :- bars(1,1), coin(1).\n");
+  const auto heavy = [&](bool light) {
+    const auto observed = [light](Json& line, int a, int b) {
+      line["observed"] = {{"odd", (a + b) % 2 == 1}};
+      if (a == 3 || (a == 1 && light)) line["observed"]["heavy"] = a == 3;
+    };
+    return lines({0, 1}, observed, 8);
+  };
+  EXPECT_EQ(found(heavy(false))["shortcuts"], 2);
+  EXPECT_EQ(found(heavy(true))["shortcuts"], 1);
+  const Finished nowhere =
+      run("check own.toml --shortcuts --set data.path=none.jsonl --set 'labels.observed=[\"*\"]'");
+  EXPECT_EQ(nowhere.exit_code, 1);
+  EXPECT_THAT(nowhere.err, HasSubstr("none.jsonl: error: cannot be opened"));
 }
 
 // Of MNIST's ten classes a 4 × 4 Sudoku shows four, which its blanks determine; digits of which only the
