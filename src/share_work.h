@@ -1,9 +1,10 @@
-// Work that several threads share.
+// Threads, as many as the system gives, and work that they share.
 #pragma once
 
 #include <cstddef>
 #include <deque>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <system_error>
@@ -12,11 +13,10 @@
 
 namespace as2 {
 
-// Runs `work` on this many threads, the caller's among them, until all have returned; then throws what one of
-// them threw. `work` takes what is next from a counter that all share: where the system gives no more
-// threads (`ulimit -u`, `ulimit -v`), those there are do all of it.
+// Starts this many threads, of which number k runs work(k); where the system gives no more (`ulimit -u`,
+// `ulimit -v`), fewer, or none. Whoever calls this joins them.
 template <class Work>
-void share_work(std::size_t threads, const Work& work) {
+std::vector<std::thread> start_threads(std::size_t count, const Work& work) {
   // The addresses that malloc sets aside for a thread. Where they are scarce, the stacks of many threads
   // would leave none to the work; so each thread's are kept back until all have started. What is not written
   // to is no memory. A call of the function, unlike `new`, is never optimised away.
@@ -27,8 +27,34 @@ void share_work(std::size_t threads, const Work& work) {
     Room& operator=(const Room&) = delete;
     ~Room() { ::operator delete(addresses); }
   };
+  std::vector<std::thread> threads;
+  if (count == 0) return threads;
+  try {
+    const auto starting = std::make_shared<std::mutex>();
+    const std::lock_guard<std::mutex> wait(*starting);
+    std::deque<Room> rooms(1);  // the caller's
+    threads.reserve(count);
+    while (threads.size() < count) {
+      rooms.emplace_back();
+      threads.emplace_back([starting, work, number = threads.size()] {
+        starting->lock();
+        starting->unlock();
+        work(number);
+      });
+    }
+  } catch (const std::system_error&) {
+  } catch (const std::bad_alloc&) {
+  }
+  return threads;
+}
+
+// Runs `work` on this many threads, the caller's among them, until all have returned; then throws what one of
+// them threw. `work` takes what is next from a counter that all share: where there are fewer threads, those
+// there are do all of it.
+template <class Work>
+void share_work(std::size_t threads, const Work& work) {
   std::exception_ptr failure;
-  std::mutex failure_mutex, starting;
+  std::mutex failure_mutex;
   const auto guarded = [&] {
     try {
       work();
@@ -37,24 +63,8 @@ void share_work(std::size_t threads, const Work& work) {
       failure = std::current_exception();
     }
   };
-  std::vector<std::thread> helpers;
-  if (threads > 1) {
-    try {
-      const std::lock_guard<std::mutex> wait(starting);
-      std::deque<Room> rooms(1);  // the caller's
-      helpers.reserve(threads);
-      while (helpers.size() + 1 < threads) {
-        rooms.emplace_back();
-        helpers.emplace_back([&] {
-          starting.lock();
-          starting.unlock();
-          guarded();
-        });
-      }
-    } catch (const std::system_error&) {
-    } catch (const std::bad_alloc&) {
-    }
-  }
+  std::vector<std::thread> helpers =
+      start_threads(threads > 1 ? threads - 1 : 0, [&](std::size_t) { guarded(); });
   guarded();
   for (std::thread& helper : helpers) helper.join();
   if (failure) std::rethrow_exception(failure);

@@ -5,11 +5,11 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <vector>
 
 #include "as2/error.h"
+#include "share_work.h"
 
 namespace as2::native {
 
@@ -38,13 +38,13 @@ struct Threads::Pool {
 
   // Starts the helpers that are missing; returns how many workers there are, `most` at most.
   int ready(int most) {
-    try {
-      while (static_cast<int>(helpers.size()) + 1 < most) {
-        const int worker = static_cast<int>(helpers.size()) + 1;
-        helpers.emplace_back([this, worker, seen = call] { help(worker, seen); });
-      }
-    } catch (const std::system_error&) {
-      // The system gives no more; those there are do all the work.
+    const int there = static_cast<int>(helpers.size()) + 1;
+    if (there < most) {
+      helpers.reserve(static_cast<std::size_t>(most));
+      for (std::thread& helper : start_threads(
+               static_cast<std::size_t>(most - there),
+               [this, there, seen = call](std::size_t k) { help(there + static_cast<int>(k), seen); }))
+        helpers.push_back(std::move(helper));
     }
     return std::min(most, static_cast<int>(helpers.size()) + 1);
   }

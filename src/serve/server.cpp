@@ -16,35 +16,41 @@
 
 #include "as2/error.h"
 #include "serve/pages.h"
+#include "share_work.h"
 
 namespace as2::serve {
 namespace {
 
-constexpr int kConnections = 64;
+constexpr std::size_t kConnections = 64;
 
-// A fixed number of threads. enqueue() waits while as many connections are waiting for one, so that what is
-// not accepted yet waits in the system's own queue.
+// A fixed number of threads, or as many of them as the system gives. enqueue() waits while as many
+// connections are waiting for one, so that what is not accepted yet waits in the system's own queue.
 class Connections : public httplib::TaskQueue {
  public:
-  explicit Connections(int count) : most_(static_cast<std::size_t>(count)) {
-    for (int k = 0; k < count; ++k) threads_.emplace_back([this] { work(); });
+  // std::bad_alloc where the system gives none.
+  explicit Connections(std::size_t count) : threads_(start_threads(count, [this](std::size_t) { work(); })) {
+    if (threads_.empty()) throw std::bad_alloc();
   }
+  ~Connections() override { end(); }
   void enqueue(std::function<void()> connection) override {
     std::unique_lock lock(mutex_);
-    taken_.wait(lock, [&] { return queue_.size() < most_; });
+    taken_.wait(lock, [&] { return queue_.size() < threads_.size(); });
     queue_.push_back(std::move(connection));
     arrived_.notify_one();
   }
-  void shutdown() override {
+  void shutdown() override { end(); }
+
+ private:
+  void end() {
     {
       const std::lock_guard lock(mutex_);
       ended_ = true;
     }
     arrived_.notify_all();
-    for (std::thread& thread : threads_) thread.join();
+    for (std::thread& thread : threads_) {
+      if (thread.joinable()) thread.join();
+    }
   }
-
- private:
   void work() {
     for (;;) {
       std::function<void()> connection;
@@ -60,12 +66,33 @@ class Connections : public httplib::TaskQueue {
     }
   }
 
-  std::size_t most_;
-  std::vector<std::thread> threads_;
   std::deque<std::function<void()>> queue_;
   std::mutex mutex_;
   std::condition_variable arrived_, taken_;
   bool ended_ = false;
+  std::vector<std::thread> threads_;  // the last to be made: they use all of the above
+};
+
+// Ends the server once `stop` is true. std::bad_alloc where the system gives no thread for it.
+class Watch {
+ public:
+  Watch(const std::atomic<bool>& stop, httplib::Server& server)
+      : thread_(start_threads(1, [this, &stop, &server](std::size_t) {
+          while (!stop && !ended_) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+          server.stop();
+        })) {
+    if (thread_.empty()) throw std::bad_alloc();
+  }
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+  ~Watch() {
+    ended_ = true;
+    thread_.front().join();
+  }
+
+ private:
+  std::atomic<bool> ended_{false};
+  std::vector<std::thread> thread_;
 };
 
 void send(const Reply& reply, httplib::Response& response) {
@@ -158,7 +185,8 @@ void serve(const ServerOptions& options, const std::atomic<bool>& stop,
       options.page.empty() ? std::map<std::string, Page>{} : read_pages(options.page);
   Jobs jobs(options.jobs);
   httplib::Server server;
-  server.new_task_queue = [] { return new Connections(kConnections); };  // httplib deletes it
+  auto connections = std::make_unique<Connections>(kConnections);
+  server.new_task_queue = [&] { return connections.release(); };  // httplib deletes it
   server.set_payload_max_length(options.body_bytes);
   server.set_read_timeout(5);
   server.set_write_timeout(5);
@@ -188,15 +216,11 @@ void serve(const ServerOptions& options, const std::atomic<bool>& stop,
   if (port < 0)
     throw EnvironmentError("cannot listen on " + options.host + ":" + std::to_string(options.port),
                            {"another program may use the port; give another by --port, or 0 for any"});
-  ready(port);
-  std::atomic<bool> ended{false};
-  std::thread watch([&] {
-    while (!stop && !ended) std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    server.stop();
-  });
-  server.listen_after_bind();  // returns when all that has arrived is answered
-  ended = true;
-  watch.join();
+  {
+    const Watch watch(stop, server);
+    ready(port);
+    server.listen_after_bind();  // returns when all that has arrived is answered
+  }
   if (!stop) throw EnvironmentError("the server ended by itself", {"start it again"});
 }
 

@@ -55,7 +55,11 @@ full "$as2" predict --model digits --image "digit(_)=$picture" --json
 full "$as2" solve "$picture"
 full "$as2" solve "$picture" --json
 full "$as2" demo --boards 1 --quiet --json
+# Serving writes nothing there.
+timeout --preserve-status -s INT 3 "$as2" serve --port 0 >/dev/full 2>err ||
+  grep -q 'built without its server' err || fail "serve: $(head -c 400 err)"
 if [ -x "$tensors" ]; then
+  full "$as2" bench tp
   full "$as2" tp p.lp --beliefs b.json
   full "$as2" tp p.lp --beliefs b.json --json
   # shellcheck disable=SC2086 # $small is a list of words
@@ -131,14 +135,18 @@ if ! grep -q 'AS2_SANITIZE:BOOL=ON' "$2/CMakeCache.txt"; then
     little $kib "$as2" predict --model digits --image "digit(_)=$picture"
     little $kib "$as2" solve "$picture"
     little $kib "$as2" demo --boards 1 --quiet
+    little $kib timeout --preserve-status -s INT 3 "$as2" serve --port 0
     little $kib "$as2" data sudoku --count 20000 --box 2 --clues 6-10
     # More threads than there is room for their stacks: those there are do the work.
     little $kib "$as2" decode p.lp --beliefs many.jsonl --threads 64 --json
     little $kib "$as2" data sudoku --count 200 --box 2 --clues 6-10 --threads 64
   done
+  (ulimit -v 160000 && "$as2" demo --boards 1 --quiet) >/dev/null 2>err
+  grep -q 'raise the limit (ulimit -v)' err || fail "demo has no remedy that helps: $(head -c 300 err)"
   if [ -x "$tensors" ]; then
     # With less memory than LibTorch needs to load, nothing is tried: loading might never end.
     for kib in 100000 600000 4000000; do
+      little $kib "$as2" bench tp
       little $kib "$as2" tp p.lp --beliefs b.json
       little $kib "$as2" solve "$picture" --engine torch
       # shellcheck disable=SC2086
