@@ -70,6 +70,21 @@ TEST_F(BenchVerb, TheDecoderBesideClingo) {
   EXPECT_EQ(decode.at("problems").size(), 26u);
 }
 
+// Both ways, so that neither hides the other.
+TEST_F(BenchVerb, BoardsWithTheReasonerAskedWhereNeededAndAlways) {
+  AS2_NEED_MNIST();
+  const auto finished = run("solve --json");
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  const Json document = Json::parse(finished.out);
+  std::vector<double> asked;
+  for (const Json& row : document.at("solve").at("rows")) {
+    if (row.at("name") == "  boards for which it was asked") asked.push_back(row.at("value"));
+  }
+  ASSERT_EQ(asked.size(), 2u);
+  EXPECT_LT(asked[0], 10);
+  EXPECT_EQ(asked[1], 100);
+}
+
 TEST_F(BenchVerb, ATableForPeople) {
   const auto finished = run("tp");
   EXPECT_EQ(finished.exit_code, 0) << finished.err;
