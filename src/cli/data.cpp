@@ -384,13 +384,11 @@ Action declare_photos(CLI::App& command) {
   command.add_option("--out", options->out, "Folder for one sub-folder per class")->required();
   command.footer(
       "Draws pages with printed digits in every typeface found and with MNIST's handwritten ones, "
-      "photographs "
-      "them\n"
-      "(perspective, uneven light, blur, noise, JPEG) and cuts out their cells: 28x28 pictures of the "
-      "classes\n"
-      "blank, printed(0) to printed(9) and written(0) to written(9), as `as2 train cells` reads them. Of "
-      "every "
-      "ten\n"
+      "photographs\n"
+      "them (perspective, uneven light, blur, noise, JPEG) and cuts out their cells: 28x28 pictures of the\n"
+      "classes blank, printed(0) to printed(9) and written(0) to written(9), as `as2 train cells` reads "
+      "them.\n"
+      "A quarter of the handwritten ones are MNIST's pictures as they are. Of every ten\n"
       "pictures one shows typefaces kept for validation, and one those kept for the test.");
   return [options] {
     const auto families = options->fonts.find(*options);

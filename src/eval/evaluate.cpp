@@ -350,7 +350,7 @@ json evaluate_boards(infer::PerceiverAndGuide& networks, const task::Task& task,
     return rows;
   };
   if (networks.guide) result["given_clues"] = table(false);
-  if (networks.perceiver) result["perceived_clues"] = table(true);
+  if (networks.perceiver && !task.pictures().positions.empty()) result["perceived_clues"] = table(true);
   return result;
 }
 

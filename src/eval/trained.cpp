@@ -31,7 +31,13 @@ Trained load_trained(const std::filesystem::path& weights, const std::string& ta
   settings.refuse_unused(/*overrides=*/true);
   trained.task = std::make_unique<task::Task>(config, options);
   if (!card.network.perception) return trained;
-  if (trained.task->classes() != card.pictures.classes) {
+  // Without pictures the reasoner is by itself, and its symbols may be such as no picture shows.
+  if (config.images.positions.empty() && card.network.kind == infer::ReasonerKind::kNone) {
+    throw InputError({weights.string()},
+                     "there is nothing to measure: no pictures, and the model has no reasoner",
+                     {"images.positions names the positions with pictures"});
+  }
+  if (!config.images.positions.empty() && trained.task->classes() != card.pictures.classes) {
     throw InputError({weights.string()}, "the task's pictures have other classes than the model tells apart",
                      {"the model's are " + joined(card.pictures.classes),
                       "the task's are " + joined(trained.task->classes())});

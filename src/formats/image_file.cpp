@@ -117,9 +117,38 @@ int exif_orientation(const Bytes& bytes, std::size_t at, std::size_t end) {
 
 // Segments FF xx with a length, then the scans, in which FF is followed by 0 or a restart marker; the end is
 // FF D9.
+// The Huffman tables that the segments of a JPEG have defined so far, a bit each.
+struct JpegTables {
+  std::uint32_t of_class[2] = {0, 0};  // DC, AC
+
+  // A segment DHT: class and number, how many codes there are of each length, and the symbols.
+  void define(const Bytes& bytes, std::size_t at, std::size_t end) {
+    while (at < end) {
+      const std::uint8_t name = bytes.at(at);
+      of_class[name >> 4 & 1] |= 1u << (name & 15);
+      std::size_t symbols = 0;
+      for (std::size_t length = 1; length <= 16; ++length) symbols += bytes.at(at + length);
+      at += 17 + symbols;
+    }
+  }
+  // A segment SOS: a scan of a progressive picture is of either class, any other of both.
+  void require(const Bytes& bytes, std::size_t at, bool is_progressive) const {
+    const std::size_t components = bytes.at(at), range = at + 1 + 2 * components;
+    const bool is_first = bytes.at(range) == 0, is_refined = bytes.at(range + 2) >> 4 != 0;
+    for (std::size_t k = 0; k < components; ++k) {
+      const std::uint8_t used = bytes.at(at + 2 + 2 * k);
+      const bool has_dc = of_class[0] >> (used >> 4) & 1, has_ac = of_class[1] >> (used & 15) & 1;
+      const bool is_complete =
+          is_progressive ? (is_first ? has_dc || is_refined : has_ac) : (has_dc && has_ac);
+      if (!is_complete) bytes.fail("the image is broken: a JPEG without its Huffman tables");
+    }
+  }
+};
+
 Size check_jpeg(const Bytes& bytes) {
   Size size;
-  bool scanned = false;
+  JpegTables tables;
+  bool scanned = false, is_progressive = false;
   for (std::size_t at = 2;;) {
     if (bytes.at(at) != 0xff) {
       if (!scanned) bytes.fail("the image is broken: no JPEG segment where one is expected");
@@ -143,7 +172,10 @@ Size check_jpeg(const Bytes& bytes) {
         size.width = bytes.big(at + 7, 2);
         size.height = bytes.big(at + 5, 2);
         bytes.check(size);
+        is_progressive = marker == 0xc2;
       }
+      if (marker == 0xc4) tables.define(bytes, at + 4, at + 2 + length);
+      if (marker == 0xda) tables.require(bytes, at + 4, is_progressive);
       if (marker == 0xe1 && size.orientation == 1)
         size.orientation = exif_orientation(bytes, at + 4, at + 2 + length);
       scanned = scanned || marker == 0xda;

@@ -10,7 +10,13 @@ namespace {
 
 thread_local std::size_t largest_block = std::numeric_limits<std::size_t>::max();
 
-void* allocate(void* old, std::size_t bytes) {
+// Zeros: where a damaged JPEG does not define a table, stb decodes with what malloc left there, and reads far
+// beyond its tables if that was no zeros.
+void* allocate(std::size_t bytes) {
+  return bytes <= largest_block ? std::calloc(1, bytes) : nullptr;
+}
+
+void* grow(void* old, std::size_t bytes) {
   return bytes <= largest_block ? std::realloc(old, bytes) : nullptr;
 }
 
@@ -26,8 +32,8 @@ StbLimit::~StbLimit() {
 
 }  // namespace as2::formats
 
-#define STBI_MALLOC(size) as2::formats::allocate(nullptr, size)
-#define STBI_REALLOC(old, size) as2::formats::allocate(old, size)
+#define STBI_MALLOC(size) as2::formats::allocate(size)
+#define STBI_REALLOC(old, size) as2::formats::grow(old, size)
 #define STBI_FREE(old) std::free(old)
 #define STB_IMAGE_IMPLEMENTATION
 #define STBI_FAILURE_USERMSG

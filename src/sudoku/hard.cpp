@@ -1,17 +1,18 @@
 // Hill climbing over minimal puzzles.
 //
 // Digging clues out of random grids gives puzzles that fall to a handful of guesses; the public lists of the
-// hardest need 60 to 400. So each climb starts from a dug puzzle and changes it a little: one to three clues
-// are taken out, clues of a random solution of what is left are put in until the solution is unique again,
-// and clues that became redundant are taken out. The solved grid may change on the way, so a climb does not
-// stay near where it began. A changed puzzle replaces its parent if it takes at least as much search, or
-// enough of it: above the bound the climb wanders, and every puzzle it visits there is one of the list.
+// hardest need 60 to 400. So each climb starts from a dug puzzle and changes it a little: one clue or two are
+// taken out, another that makes the solution unique again is put in, and clues that became redundant are
+// taken out. The solved grid may change on the way, so a climb does not stay near where it began. A changed
+// puzzle replaces its parent if it takes at least as much search, or enough of it: above the bound the climb
+// wanders, and every puzzle it visits there is one of the list.
 //
 // Most climbs end in a local maximum below the bound and are given up. All numbers are integers, so a list is
 // the same on every machine.
 #include "sudoku/hard.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <optional>
 #include <string>
@@ -27,13 +28,24 @@ using State = SudokuState<3>;
 
 constexpr std::int64_t kMostGuesses =
     20000;  // limit of one search; a puzzle that needs more counts as needing this many
-constexpr int kQuickCopies = 2, kCopies = 6, kCarefulCopies = 24;
+constexpr int kCopies = 6, kCarefulCopies = 24;
+constexpr int kQuickMargin = 300;  // what one search may fall short of the mean
+constexpr int kMostSolutions = 400;
+constexpr std::size_t kPerChange = 5;
 constexpr int kNoise = 5;  // a loss of effort within the error of its estimate is no loss
 constexpr int kClimbsWithoutPuzzle = 4000;
 
 // Unsuccessful changes after which a climb is given up: the nearer to the bound, the more.
 int patience(int effort, int bound) {
   return 10 * effort < 8 * bound ? 1200 : effort < bound ? 4000 : 12000;
+}
+
+std::vector<int> clues_of(const Grid& puzzle) {
+  std::vector<int> clues;
+  for (int cell = 0; cell < State::kCells; ++cell) {
+    if (puzzle[cell]) clues.push_back(cell);
+  }
+  return clues;
 }
 
 std::optional<std::int64_t> guesses_if_unique(const Grid& puzzle) {
@@ -44,37 +56,50 @@ std::optional<std::int64_t> guesses_if_unique(const Grid& puzzle) {
   return kMostGuesses - std::max<std::int64_t>(budget, 0);
 }
 
-// A minimal puzzle that differs from `puzzle` in a few clues; none where the attempt came to nothing.
-std::optional<Grid> changed(Grid puzzle, Random& random) {
-  std::vector<int> clues, blanks;
-  for (int cell = 0; cell < State::kCells; ++cell) (puzzle[cell] ? clues : blanks).push_back(cell);
+// Puzzles with one solution that differ from `puzzle` in one clue or two: clues are taken out, and a clue
+// that one solution of what is left has and no other makes it unique again. One enumeration finds all such
+// clues; at most kPerChange of them are tried, since puzzles that differ so little are much alike.
+std::vector<Grid> neighbours(Grid puzzle, Random& random) {
+  const Grid before = puzzle;
+  std::vector<int> clues = clues_of(puzzle);
   random.shuffle(clues.begin(), static_cast<std::uint32_t>(clues.size()));
-  for (int k = random.between(1, 3); k > 0; --k) {
-    puzzle[clues.back()] = 0;
-    blanks.push_back(clues.back());
-    clues.pop_back();
-  }
+  clues.resize(static_cast<std::size_t>(random.between(1, 2)));
+  for (const int cell : clues) puzzle[cell] = 0;
   State state;
   state.load(puzzle.data());
-  std::int64_t budget = kMostGuesses;
-  Grid solution(puzzle.size());
-  if (state.count(1, budget, solution.data(), &random) == 0 || budget < 0) return std::nullopt;
-
-  constexpr int kMostAdded = 6;
-  random.shuffle(blanks.begin(), static_cast<std::uint32_t>(blanks.size()));
-  bool unique = false;
-  for (int k = 0; k < kMostAdded && !unique; ++k) {
-    puzzle[blanks[k]] = solution[blanks[k]];
-    clues.push_back(blanks[k]);
-    unique = guesses_if_unique(puzzle).has_value();
+  std::array<std::array<std::uint16_t, State::kSide>, State::kCells>
+      solutions{};  // that have the digit there
+  int limit = kMostSolutions;
+  std::int64_t budget = 5 * kMostSolutions;
+  const bool all = state.for_each_solution(limit, budget, [&](const State::Mask* digits) {
+    for (int cell = 0; cell < State::kCells; ++cell) ++solutions[cell][__builtin_ctz(digits[cell])];
+  });
+  if (!all) return {};
+  std::vector<std::pair<int, std::uint8_t>> decisive;
+  for (int cell = 0; cell < State::kCells; ++cell) {
+    for (int digit = 1; digit <= State::kSide; ++digit) {
+      if (solutions[cell][digit - 1] == 1 && puzzle[cell] == 0 && before[cell] != digit)
+        decisive.emplace_back(cell, static_cast<std::uint8_t>(digit));
+    }
   }
-  if (!unique) return std::nullopt;
+  random.shuffle(decisive.begin(), static_cast<std::uint32_t>(decisive.size()));
+  decisive.resize(std::min<std::size_t>(decisive.size(), kPerChange));
+  std::vector<Grid> found;
+  for (const auto& [cell, digit] : decisive) {
+    found.push_back(puzzle);
+    found.back()[cell] = digit;
+  }
+  return found;
+}
+
+// Takes redundant clues out.
+void make_minimal(Grid& puzzle, Random& random) {
+  std::vector<int> clues = clues_of(puzzle);
   random.shuffle(clues.begin(), static_cast<std::uint32_t>(clues.size()));
   for (const int cell : clues) {
     const std::uint8_t digit = std::exchange(puzzle[cell], std::uint8_t{0});
     if (!guesses_if_unique(puzzle)) puzzle[cell] = digit;
   }
-  return puzzle;
 }
 
 std::vector<Board> climb(const HardOptions& options, std::uint64_t index) {
@@ -85,19 +110,21 @@ std::vector<Board> climb(const HardOptions& options, std::uint64_t index) {
   int effort = search_effort(puzzle, kCopies, random);
   for (int failures = 0; failures < patience(effort, bound) && visited.size() < options.per_climb;
        ++failures) {
-    const std::optional<Grid> next = changed(puzzle, random);
-    if (!next || *next == puzzle) continue;
-    const int wanted = std::min(effort - kNoise, bound);
-    if (search_effort(*next, kQuickCopies, random) < wanted - 256) continue;
-    const int reached = search_effort(*next, kCopies, random);
-    if (reached < wanted) continue;
-    if (reached > effort + kNoise || reached >= bound) failures = 0;
-    puzzle = *next;
-    effort = reached;
-    // The estimate that let the puzzle through was the best of many noisy ones, so it flatters: before a
-    // puzzle enters the list its effort is measured again.
-    if (effort >= bound && search_effort(puzzle, kCarefulCopies, random) >= bound)
-      visited.push_back({puzzle, solve(puzzle).value()});
+    for (Grid& next : neighbours(puzzle, random)) {
+      const int wanted = std::min(effort - kNoise, bound);
+      if (effort_of_guesses(guesses_if_unique(next).value_or(0)) < wanted - kQuickMargin) continue;
+      make_minimal(next, random);
+      const int reached = search_effort(next, kCopies, random);
+      if (reached < wanted) continue;
+      if (reached > effort + kNoise || reached >= bound) failures = 0;
+      puzzle = next;
+      effort = reached;
+      // The estimate that let the puzzle through was the best of many noisy ones, so it flatters: before a
+      // puzzle enters the list its effort is measured again.
+      if (effort >= bound && visited.size() < options.per_climb &&
+          search_effort(puzzle, kCarefulCopies, random) >= bound)
+        visited.push_back({puzzle, solve(puzzle).value()});
+    }
   }
   return visited;
 }

@@ -19,7 +19,7 @@ int effort_of_guesses(std::int64_t guesses);
 struct HardOptions {
   int guesses = 50;  // required at least: the geometric mean over symmetric copies
   std::uint64_t seed = 0;
-  std::size_t per_climb = 100;  // at most this many puzzles from one climb: they are related
+  std::size_t per_climb = 300;  // at most this many puzzles from one climb: neighbours are alike
 };
 
 // The first `count` puzzles of the climbs 0, 1, 2, … of the seed: the same list for any number of threads.

@@ -127,6 +127,27 @@ class SudokuState {
     return found;
   }
 
+  // Calls `visit(digits)`, one bit per cell's digit, for every solution; false where there are more than
+  // `limit` or they take more than `budget` nodes.
+  template <class Visit>
+  bool for_each_solution(int& limit, std::int64_t& budget, const Visit& visit) const {
+    SudokuState state = *this;
+    const int branch = state.propagate();
+    if (branch == kDead) return true;
+    if (branch == kDone) {
+      if (--limit < 0) return false;
+      visit(state.value_);
+      return true;
+    }
+    if (--budget < 0) return false;
+    for (Mask choices = state.candidates(branch); choices; choices &= static_cast<Mask>(choices - 1)) {
+      SudokuState child = state;
+      child.barred_[branch] = static_cast<Mask>(kAll & ~(choices & -choices));
+      if (!child.for_each_solution(limit, budget, visit)) return false;
+    }
+    return true;
+  }
+
  private:
   static constexpr int kDead = -1, kDone = -2;
 

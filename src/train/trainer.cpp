@@ -379,7 +379,8 @@ TrainResult Trainer::run() {
       set_epoch(epoch_);
     }
     bool stopping = false;
-    if (step_ % read_every == 0 || epoch_done) {
+    const bool log_due = step_ % train.log_steps == 0;
+    if (step_ % read_every == 0 || log_due || epoch_done) {
       read_totals();
       stopping = agree_on_time(now() - begin);
       if (seconds_ - read_at > 0.2) {
@@ -391,7 +392,7 @@ TrainResult Trainer::run() {
                    step_,          seconds_,        fraction(),
                    progress_.loss, progress_.score, progress_.examples_per_second};
       if (hooks_.on_progress) hooks_.on_progress(progress_);
-      if (step_ / train.log_steps > logged_step_ / train.log_steps) log_losses();
+      if (log_due) log_losses();
     }
     done = over();
     const bool due =

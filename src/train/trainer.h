@@ -169,7 +169,6 @@ class Trainer {
   nlohmann::json best_validation_;
   Progress progress_;
   std::vector<double> sums_, recent_;  // of totals_, since the last validation, and since losses were logged
-  std::int64_t logged_step_ = 0;
   std::unique_ptr<EventFile> events_;  // null: nobody asked for it
   double recorded_seconds_ = 0, recorded_examples_ = 0, saved_seconds_ = 0;
 };

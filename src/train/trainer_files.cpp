@@ -76,7 +76,6 @@ void Trainer::log_losses() {
     if (events_) events_->add(line);
   }
   std::fill(recent_.begin(), recent_.end(), 0);
-  logged_step_ = step_;
 }
 
 // Rank 0 validates and writes while the others wait for its score.
@@ -187,7 +186,6 @@ void Trainer::save_state() const {
                       {"seconds", seconds_},
                       {"sums", sums_},
                       {"recent", recent_},
-                      {"logged_step", logged_step_},
                       {"recorded_examples", recorded_examples_},
                       {"recorded_seconds", recorded_seconds_},
                       {"best", best_},
@@ -221,7 +219,6 @@ void Trainer::take_place(const json& place) {
   if (const auto sums = place.value("sums", std::vector<double>()); sums.size() == sums_.size()) sums_ = sums;
   if (const auto sums = place.value("recent", std::vector<double>()); sums.size() == recent_.size())
     recent_ = sums;
-  logged_step_ = place.value("logged_step", step_);
   best_ = place["best"];
   reserve_ = place.value("reserve", 0.0);
   validated_ = place.value("validated", std::int64_t{0});

@@ -44,6 +44,7 @@ class Pages {
     const PageOptions options = random_page(random);
     // Printed pages, written pages, and both on one sheet.
     const std::uint32_t kind = random.below(4);
+    const bool plain = kind == 1 && random.below(2) == 0;  // not photographed: MNIST's pictures as they are
     const double filled = 0.5 + 0.35 * random.unit(), written = kind == 0 ? 0 : kind == 1 ? 1 : 0.5;
     std::vector<CellContent> contents(static_cast<std::size_t>(options.side * options.side));
     for (CellContent& content : contents) {
@@ -51,6 +52,7 @@ class Pages {
       content.kind = random.unit() < written ? CellContent::kWritten : CellContent::kPrinted;
       content.digit = random.between(0, 9);
     }
+    if (plain) return plain_digits(contents, pens, random);
     const Page drawn = draw_page(contents, options, pens, random);
     const auto cells = cut_cells(drawn.picture, jittered(drawn.lattice, kJitter, random), options.dark_ink);
     std::vector<Made> made;
@@ -59,6 +61,20 @@ class Pages {
   }
 
  private:
+  static std::vector<Made> plain_digits(const std::vector<CellContent>& contents, const Pens& pens,
+                                        Random& random) {
+    std::vector<Made> made;
+    for (const CellContent& content : contents) {
+      if (content.kind == CellContent::kBlank) continue;
+      const auto& indices = (*pens.by_label)[static_cast<std::size_t>(content.digit)];
+      const std::uint32_t index = indices[random.below(static_cast<std::uint32_t>(indices.size()))];
+      const std::uint8_t* pixels = pens.digits->image(index);
+      made.push_back({class_name(content), {datasets::kDigitSide, datasets::kDigitSide}});
+      std::copy_n(pixels, datasets::kDigitPixels, made.back().picture.pixels.begin());
+    }
+    return made;
+  }
+
   DigitParts digits_;
   std::uint64_t seed_;
   std::array<std::vector<const Family*>, kParts> families_;

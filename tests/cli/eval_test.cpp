@@ -321,6 +321,18 @@ TEST_F(EvalVerb, PassesOfTheReasonerCanBeSet) {
   EXPECT_NE(raw("--passes 1"), raw(""));
 }
 
+// Without pictures the reasoner is measured by itself, and its symbols may be such as no picture shows.
+TEST_F(EvalVerb, AReasonerByItself) {
+  const Finished finished =
+      run("sudoku --model run/model.safetensors --set images.positions=[] --set data.box=4 --set "
+          "program.compiled=programs/sudoku-b4.as2c --clues 180 --count 1 --json --no-clingo --quiet");
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  const Json figures = Json::parse(finished.out);
+  EXPECT_TRUE(figures.contains("given_clues"));
+  EXPECT_FALSE(figures.contains("perceived_clues"));
+  EXPECT_EQ(figures["given_clues"]["map"]["board"], 1);
+}
+
 TEST_F(EvalVerb, NumbersBelowNothingAreRefused) {
   for (const std::string option :
        {"--seed -1", "--count -1", "--count 0", "--refine -1", "--restarts 0", "--passes 0", "--clues -3",

@@ -97,6 +97,37 @@ TEST(Picture, ACutFileIsRefusedAsCut) {
   EXPECT_THAT(message_of("P2 2 2 255 1 2 3"), HasSubstr("cut off"));
 }
 
+TEST(Picture, AJpegWithoutItsTablesIsRefused) {
+  const std::string whole = encoded("jpeg", noise(64, 64, 2));
+  int removed = 0;
+  for (std::size_t at = whole.find("\xff\xc4"); at != std::string::npos && at < whole.find("\xff\xda");
+       at = whole.find("\xff\xc4", at + 2)) {
+    const auto length = static_cast<std::size_t>(static_cast<unsigned char>(whole[at + 2]) << 8 |
+                                                 static_cast<unsigned char>(whole[at + 3]));
+    std::string damaged = whole;
+    damaged.erase(at, 2 + length);
+    EXPECT_THAT(message_of(damaged), HasSubstr("a JPEG without its Huffman tables"));
+    ++removed;
+  }
+  EXPECT_GT(removed, 0);
+}
+
+// The decoder finds zeros where it relies on what no file has written.
+TEST(Picture, MemoryOfTheDecoderIsZero) {
+  constexpr std::size_t kBytes = 20000;
+  for (int k = 0; k < 4; ++k) {
+    const std::unique_ptr<char[]> garbage(new char[kBytes]);
+    std::fill_n(garbage.get(), kBytes, '\xff');
+  }
+  // A quantization table that is not defined makes every block gray.
+  std::string bytes = encoded("jpeg", noise(64, 64, 2));
+  const std::size_t table = bytes.find("\xff\xdb");
+  ASSERT_NE(table, std::string::npos);
+  bytes.erase(table, 2 + static_cast<std::size_t>(static_cast<unsigned char>(bytes[table + 3])));
+  const Image image = decode_image(bytes, "x.jpg");
+  EXPECT_EQ(std::count(image.pixels.begin(), image.pixels.end(), 128), 64 * 64);
+}
+
 TEST(Picture, ADamagedPngIsRefused) {
   std::string bytes = encode_png(noise(64, 64, 2));
   bytes[bytes.size() / 2] ^= 1;

@@ -38,7 +38,10 @@ const std::vector<Shipped> kShipped = {{"sudoku-best", "sudoku"},
                                        {"addition-n4-best", "addition-n4"},
                                        {"addition-n4-sum-only", "addition-n4"},
                                        {"addition-n8-best", "addition-n8"},
-                                       {"addition-n8-sum-only", "addition-n8"}};
+                                       {"addition-n8-sum-only", "addition-n8"},
+                                       {"multi_digit_addition-n15", "multi_digit_addition-n15"},
+                                       {"formula-best", "formula"},
+                                       {"sudoku-blanks", "sudoku-b2"}};
 
 // Two pictures of no digit in particular, the same everywhere.
 torch::Tensor pictures() {

@@ -105,11 +105,11 @@ torch=$(nm -C --undefined-only "$build/src/tp/libas2_tp_core.a" | grep -E '(^|[^
 if readelf -d "$build/bin/as2" | grep -E 'NEEDED.*(torch|c10)'; then fail "bin/as2 links LibTorch"; fi
 # LibTorch's wheels export parts of another libstdc++: the system's must be found first.
 for program in "$build/bin/as2-tensor" "$build/python/as2/libas2_python.so" "$build"/tests/*/test_*; do
-  [ -x "$program" ] || continue
+  [ -f "$program" ] && [ -x "$program" ] || continue
   needed=$(readelf -d "$program" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
-  case $needed in
-    libstdc++*) ;;
-    *torch*) fail "$(basename "$program") loads LibTorch before libstdc++" ;;
+  first=$(echo "$needed" | grep -m 1 -E '^lib(stdc\+\+|torch|c10)' || true)
+  case $first in
+    libtorch* | libc10*) fail "$(basename "$program") loads LibTorch before libstdc++:" $needed ;;
   esac
 done
 # One library for every Python: it asks for nothing of Python's own.

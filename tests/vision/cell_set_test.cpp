@@ -70,6 +70,22 @@ TEST(CellSet, HasEveryClassInPartsOfTenAndIsTheSameForTheSameSeed) {
     return sum / static_cast<double>(pixels.size());
   };
   EXPECT_GT(ink(set.at("printed(8)")), 3 * ink(set.at("blank")));
+  // Some of the handwriting is MNIST's as it is.
+  const datasets::Digits& digits = test::real_mnist().mnist->train;
+  int plain = 0;
+  for (int digit = 0; digit < 10; ++digit) {
+    const auto& cells = set.at("written(" + std::to_string(digit) + ")");
+    for (std::size_t at = 0; at < 8 * 784; at += 784) {
+      for (std::size_t k = 0; k < digits.size(); ++k) {
+        if (digits.labels[k] != digit || !std::equal(digits.image(k), digits.image(k) + 784, &cells[at]))
+          continue;
+        ++plain;
+        break;
+      }
+    }
+  }
+  EXPECT_GT(plain, 5);
+  EXPECT_LT(plain, 50) << "of 80";
 }
 
 // Digits as MNIST has them, kept apart as everywhere; an operator's ink lies where its strokes do.
