@@ -134,22 +134,24 @@ void product(const Product& p) {
   }
 }
 
-// erf(x) as a quotient of polynomials in x², right to float32's rounding; past ±4 it is ±1.
+// ½ erf(x / √2) as a quotient of polynomials in x², right to float32's rounding; past ±4√2 it is ±½.
 struct Quotient {
   Lanes over, under;
 };
 
-inline Quotient error_function(const Lanes& given) {
-  const Lanes x = smaller(larger(given, all(-4.f)), all(4.f)), s = x * x;
-  Lanes over = s * -2.72614225801306e-10f + 2.77068142495902e-08f;
-  over = over * s - 2.10102402082508e-06f;
-  over = over * s - 5.69250639462346e-05f;
-  over = over * s - 7.34990630326855e-04f;
-  over = over * s - 2.95459980854025e-03f;
-  over = over * s - 1.60960333262415e-02f;
-  Lanes under = s * -1.45660718464996e-05f - 2.13374055278905e-04f;
-  under = under * s - 1.68282697438203e-03f;
-  under = under * s - 7.37332916720468e-03f;
+inline Quotient half_error_function(const Lanes& given) {
+  constexpr float kMost = 5.6568542494923802f;
+  constexpr double h = 0.35355339059327376;  // ½ · √½; each further power of x² brings another ½
+  const Lanes x = smaller(larger(given, all(-kMost)), all(kMost)), s = x * x;
+  Lanes over = s * float(-2.72614225801306e-10 * h / 64) + float(2.77068142495902e-08 * h / 32);
+  over = over * s + float(-2.10102402082508e-06 * h / 16);
+  over = over * s + float(-5.69250639462346e-05 * h / 8);
+  over = over * s + float(-7.34990630326855e-04 * h / 4);
+  over = over * s + float(-2.95459980854025e-03 * h / 2);
+  over = over * s + float(-1.60960333262415e-02 * h);
+  Lanes under = s * (-1.45660718464996e-05f / 16) - 2.13374055278905e-04f / 8;
+  under = under * s - 1.68282697438203e-03f / 4;
+  under = under * s - 7.37332916720468e-03f / 2;
   under = under * s - 1.42647390514189e-02f;
   return {x * over, under};
 }
@@ -157,10 +159,10 @@ inline Quotient error_function(const Lanes& given) {
 // Two at a time, for the price of one division: 1/a = b / (a·b). What is divided by lies between -2.4 and
 // -0.014, so that nothing overflows.
 inline void gelu(Lanes& x, Lanes& y) {
-  const Quotient a = error_function(x * 0.70710678118654752f), b = error_function(y * 0.70710678118654752f);
+  const Quotient a = half_error_function(x), b = half_error_function(y);
   const Lanes inverse = 1.f / (a.under * b.under);
-  x *= 0.5f + 0.5f * (a.over * (b.under * inverse));
-  y *= 0.5f + 0.5f * (b.over * (a.under * inverse));
+  x *= 0.5f + a.over * (b.under * inverse);
+  y *= 0.5f + b.over * (a.under * inverse);
 }
 
 inline Lanes gelu(Lanes x) {
@@ -244,27 +246,34 @@ void picture_norm_gelu(std::int64_t side, std::int64_t channels, const float* we
                        const float* x, float* to, std::int64_t to_line) {
   const Moments moments = moments_of(x, side * side * channels);
   const auto normed = [&](const Lanes& value, const Lanes& scale, const Lanes& shift) {
-    return (value - moments.mean) * (moments.inverse_deviation * scale) + shift;
+    return (value - moments.mean) * scale + shift;
   };
-  for (std::int64_t row = 0; row < side; ++row, to += to_line) {
-    float* pixel = to;
-    for (std::int64_t column = 0; column < side; ++column, x += channels, pixel += channels) {
-      std::int64_t c = 0;
-      for (; c + 2 * kLanes <= channels; c += 2 * kLanes) {
-        const std::int64_t d = c + kLanes;
-        Lanes a = normed(load(x + c), load(weight + c), load(bias + c)),
-              b = normed(load(x + d), load(weight + d), load(bias + d));
+  // The same channels of all pixels: their scales and shifts stay in registers.
+  std::int64_t c = 0;
+  for (; c + 2 * kLanes <= channels; c += 2 * kLanes) {
+    const std::int64_t d = c + kLanes;
+    const Lanes scale = moments.inverse_deviation * load(weight + c), shift = load(bias + c),
+                next_scale = moments.inverse_deviation * load(weight + d), next_shift = load(bias + d);
+    const float* from = x;
+    for (std::int64_t row = 0; row < side; ++row) {
+      float* pixel = to + row * to_line;
+      for (std::int64_t column = 0; column < side; ++column, from += channels, pixel += channels) {
+        Lanes a = normed(load(from + c), scale, shift), b = normed(load(from + d), next_scale, next_shift);
         gelu(a, b);
         store(pixel + c, a);
         store(pixel + d, b);
       }
-      for (; c < channels; c += kLanes) {
-        const std::int64_t rest = channels - c < kLanes ? channels - c : kLanes;
-        store_some(pixel + c,
-                   gelu(normed(load_some(x + c, rest, 0), load_some(weight + c, rest, 0),
-                               load_some(bias + c, rest, 0))),
-                   rest);
-      }
+    }
+  }
+  for (; c < channels; c += kLanes) {
+    const std::int64_t rest = channels - c < kLanes ? channels - c : kLanes;
+    const Lanes scale = moments.inverse_deviation * load_some(weight + c, rest, 0),
+                shift = load_some(bias + c, rest, 0);
+    const float* from = x;
+    for (std::int64_t row = 0; row < side; ++row) {
+      float* pixel = to + row * to_line;
+      for (std::int64_t column = 0; column < side; ++column, from += channels, pixel += channels)
+        store_some(pixel + c, gelu(normed(load_some(from + c, rest, 0), scale, shift)), rest);
     }
   }
 }
