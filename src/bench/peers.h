@@ -45,7 +45,8 @@ struct PeerOptions {
 // Trains and evaluates what is not in `out` yet. Returns how many runs failed; each has been reported.
 int run_peers(const PeerOptions& options);
 
-// The rows of a file, as `run_peers` wrote them.
+// The rows of a file, as `run_peers` wrote them. A person may add to a row what its run went through, as
+// "note": the document prints it.
 std::vector<nlohmann::json> read_peer_rows(const std::string& path);
 
 // Every table as Markdown: docs/PEERS.md.

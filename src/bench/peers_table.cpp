@@ -197,6 +197,15 @@ void add_table(std::string& out, const std::string& title, const std::vector<Lin
     cells.push_back(peer.source.empty() ? "–" : peer.source);
     line(out, cells);
   }
+  std::string notes;
+  for (const Line& each : lines) {
+    for (const json* row : each.rows) {
+      if (row->contains("note"))
+        notes += "- **" + each.peer->system + "**, seed " + (*row)["seed"].dump() + ": " +
+                 (*row)["note"].get<std::string>() + "\n";
+    }
+  }
+  if (!notes.empty()) out += "\n" + notes;
   add_shortfalls(out, lines);
 }
 
@@ -250,7 +259,7 @@ as2 bench peers --picture docs/peers.jsonl > docs/peers.svg
 )";
   if (!rows.empty())
     out += (seeds.size() == 1 ? "Seed " : "Seeds ") + joined(seeds) + ", " + joined(counts) +
-           " test examples. Rows that are not in the tables have not been run.\n\n";
+           " test examples. What has not been run is listed below the tables.\n\n";
   out +=
       R"(What the columns mean:
 
@@ -258,28 +267,34 @@ as2 bench peers --picture docs/peers.jsonl > docs/peers.svg
 - *digit*, *sum*, *observed*: pictures read right; sums, or what else is observed, that follow from the reading and are right. *cell*, *board*: cells, and whole boards, right with given clues, the reasoner's argmax. *CSR*: boards that satisfy every constraint; *VCSR*: those that clingo certifies.
 - *s to 95 %*, *s to 99 %*: seconds of training until the validation score got there (the likelihood of what is observed, or boards wholly right); – if it never did.
 - *parameters* are those of the model that is kept. *memory* is the most that the training process took on the host, *GPU memory* the most that its tensors took there.
-- *published* is what the authors report from their own data, machines and hours; *source* says where.
+- *published* is what the authors report of their own networks, data, machines and hours; *source* says where.
 
-NeurASP and DeepProbLog train on the same number, the exact −log P(observed): here it comes from one circuit under two names, and so does the semantic loss wherever every reading has one answer set. Their rows differ by chance alone. SATNet runs on the host whatever the device: it has no kernel. LTN keeps p = 2, where its authors raise it in training, and is left out where carries would have to be summed over. A-NeSI is its prediction model, without explanations or pruning.
+NeurASP and DeepProbLog train on the same number, the exact −log P(observed): here it comes from one circuit under two names, and so does the semantic loss wherever every reading has one answer set. Their rows differ by chance alone. SATNet runs on the host whatever the device: it has no kernel. LTN keeps p = 2, where its authors raise it in training, and is left out where carries would have to be summed over. In Łukasiewicz's logic nothing is learnt from scratch: where every belief is uncertain every conjunction is 0, and its gradient is exactly 0 (`FuzzyTruth.LukasiewiczLearnsFromWhatIsNearlyCertain` in tests/train measures it); Gödel's teaches one pair of digits per sum. A-NeSI is its prediction model, without explanations or pruning; its network has to learn to add before perception can learn from it.
 )";
+  std::string missing;
   for (const std::string& title : tables()) {
     const std::vector<Line> lines = lines_of(rows, title);
-    if (!lines.empty()) add_table(out, title, lines);
+    if (lines.empty())
+      missing += "- " + title + "\n";
+    else
+      add_table(out, title, lines);
   }
   add_decoding(out, rows);
+  if (!missing.empty())
+    out += "\n## Not run yet\n\nSo nothing is known here of what these systems reach on them:\n\n" + missing;
   out += R"(
 ## Sources
 
 - NeurASP: Yang, Ishay, Lee, IJCAI 2020. DeepProbLog: Manhaeve et al., NeurIPS 2018. Scallop: Huang et al., NeurIPS 2021. SLASH: Skryagin et al., KR 2022.
 - Semantic loss: Xu et al., ICML 2018. Logic Tensor Networks: Badreddine et al., Artificial Intelligence 303, 2022. A-NeSI: van Krieken et al., NeurIPS 2023.
-- RRN: Palm, Paquet, Winther, NeurIPS 2018. SATNet: Wang, Donti, Wilder, Kolter, ICML 2019. Recurrent Transformer: Yang, Ishay, Lee, ICLR 2023. PBCS: the joint decoding of the paper's comparison.
+- RRN: Palm, Paquet, Winther, NeurIPS 2018. SATNet: Wang, Donti, Wilder, Kolter, ICML 2019. Recurrent Transformer: Yang, Ishay, Lee, ICLR 2023. PBCS: Mulamba, Mandi, Mahmutoğulları, Guns, Constraints 29, 2024.
 )";
   return out;
 }
 
 // One line per system: a dot for what is right here, a ring for what is published.
 std::string peers_picture(const std::vector<json>& rows) {
-  constexpr double kWidth = 760, kLeft = 310, kRight = 60, kRow = 20, kTop = 52;
+  constexpr double kWidth = 830, kLeft = 370, kRight = 60, kRow = 20, kTop = 52;
   const auto across = [&](double percent) {
     return number("%.1f", kLeft + (kWidth - kLeft - kRight) * percent / 100);
   };
@@ -302,7 +317,8 @@ std::string peers_picture(const std::vector<json>& rows) {
           each.peer->boards > 0 ? ", " + std::to_string(each.peer->boards) + " boards" : "";
       const char* colour = each.peer->system.rfind("AS²", 0) == 0 ? "#d1495b" : "#1b6ca8";
       const std::string at_y = number("%.0f", y);
-      text(20, each.peer->system + boards, "");
+      const std::string time = budget(each) == budget(lines[0]) ? "" : ", " + budget(each);
+      text(20, each.peer->system + boards + time, "");
       drawn += "<path d='M" + across(0) + " " + at_y + "H" + across(100) + "' stroke='#ddd'/>";
       if (!each.peer->published.empty())
         drawn += "<circle cx='" + across(std::stod(each.peer->published)) + "' cy='" + at_y +

@@ -187,7 +187,9 @@ TEST_F(BenchVerb, TheDocumentSaysWhyAPeerFallsShort) {
   for (const Json& row : {peer_row("a-nesi", 0, 1, 0.5, 0.2, 0.5), peer_row("a-nesi", 1, 1, 0.7, 0.2, 0.7),
                           peer_row("a-nesi", 0, 10, 0.9, 0.9, 0.9), peer_row("slash", 0, 1, 0.1, 0.1, 0.1)})
     lines += row.dump() + "\n";
-  write_file(folder_ / "rows.jsonl", lines);
+  Json noted = peer_row("slash", 1, 1, 0.1, 0.1, 0.1);
+  noted["note"] = "The second run.";
+  write_file(folder_ / "rows.jsonl", lines + noted.dump() + "\n");
   const std::string document = run("peers --table rows.jsonl").out;
   // Seeds are averaged, other times are another row.
   EXPECT_THAT(document, HasSubstr("| A-NeSI | `addition` `a-nesi` | 1 minute on cuda | 60.00 ± 14.14 |"));
@@ -201,12 +203,15 @@ TEST_F(BenchVerb, TheDocumentSaysWhyAPeerFallsShort) {
   EXPECT_THAT(document, HasSubstr("- **A-NeSI** has 90.00 after 10 minutes on cuda, published is 97.66. It "
                                   "took 300 steps; its validation score was 90.0 after half of the time and "
                                   "90.0 at best: it had stopped learning"));
-  EXPECT_THAT(document, Not(HasSubstr("- **SLASH**")));  // nothing comparable is published
-  EXPECT_THAT(document, HasSubstr("## Sources"));
+  EXPECT_THAT(document, HasSubstr("- **SLASH**, seed 1: The second run."));
+  EXPECT_THAT(document, Not(HasSubstr("- **SLASH** has")));  // nothing comparable is published
+  EXPECT_THAT(document, AllOf(HasSubstr("## Not run yet"), HasSubstr("- Sudoku of 31 to 42 clues\n"),
+                              HasSubstr("## Sources")));
 
   const std::string picture = run("peers --picture rows.jsonl").out;
   EXPECT_THAT(picture,
-              AllOf(HasSubstr("<svg"), HasSubstr(">A-NeSI<"), HasSubstr(">60.0<"), HasSubstr("</svg>")));
+              AllOf(HasSubstr("<svg"), HasSubstr(">A-NeSI<"), HasSubstr(">A-NeSI, 10 minutes on cuda<"),
+                    HasSubstr(">60.0<"), HasSubstr("</svg>")));
   const auto count = [&](const std::string& part) {
     std::size_t found = 0;
     for (std::size_t at = picture.find(part); at != std::string::npos; at = picture.find(part, at + 1))
@@ -215,6 +220,12 @@ TEST_F(BenchVerb, TheDocumentSaysWhyAPeerFallsShort) {
   };
   EXPECT_EQ(count("r='4'"), 3U);  // dots
   EXPECT_EQ(count("r='5'"), 2U);  // rings
+}
+
+TEST_F(BenchVerb, TheDocumentOfPeersIsMadeFromItsRows) {
+  const std::string docs = AS2_SOURCE_DIR "/docs/";
+  EXPECT_EQ(run("peers --table " + docs + "peers.jsonl").out, read_file(docs + "PEERS.md"));
+  EXPECT_EQ(run("peers --picture " + docs + "peers.jsonl").out, read_file(docs + "peers.svg"));
 }
 
 TEST_F(BenchVerb, PeersRefuseWhatMakesNoSense) {
