@@ -15,7 +15,8 @@ struct GroundOptions {
   std::vector<std::pair<std::string, std::string>> constants;  // -c name=value
   std::vector<std::string> assume;                             // external atoms to leave open
   bool includes = true;                                        // false: #include is refused
-  std::string gringo;                                          // path; empty: $AS2_GRINGO, then PATH
+  bool strict_constants = false;  // a constant that the program does not mention is refused, else warned of
+  std::string gringo;             // path; empty: $AS2_GRINGO, then PATH
   double time_limit_seconds = 60;
   std::int64_t memory_limit_bytes = std::int64_t{4} << 30;
   std::int64_t size_limit = 10'000'000;  // atoms and literals of rules of the ground program

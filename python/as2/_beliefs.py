@@ -2,13 +2,12 @@
 from __future__ import annotations
 
 import difflib
-import warnings
 from typing import Any, List, NamedTuple, Optional, Sequence
 
 import torch
 
 from ._library import call, ops
-from .errors import input_error
+from .errors import input_error, warn
 
 _SUM_TOLERANCE = 1e-3  # as on the command line
 
@@ -66,8 +65,8 @@ def _normalised(program: Any, p: torch.Tensor) -> torch.Tensor:
     if not bool(off.any()):
         return p
     b, i = off.nonzero()[0].tolist()
-    warnings.warn(f"beliefs of '{program.positions[i].name}' in row {b} sum to {float(total[b, i]):.6g}; normalised",
-                  stacklevel=4)
+    warn(f"beliefs of '{program.positions[i].name}' in row {b} sum to {float(total[b, i]):.6g}; normalised"
+         + (" (logits become probabilities with .softmax(-1))" if float(p[b, i].detach().max()) > 1 else ""))
     return torch.where(off.unsqueeze(-1), p / total.clamp_min(1e-38).unsqueeze(-1), p)
 
 

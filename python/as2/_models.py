@@ -18,7 +18,9 @@ _FAINTEST = 0.125  # ink, as `as2 predict` sees it
 
 def _weights(name: Path) -> str:
     text = os.fspath(name)
-    if text.endswith(".safetensors"):
+    if os.path.isdir(text):
+        return os.path.join(text, "model.safetensors")
+    if text.endswith(".safetensors") or "/" in text:
         return text
     shipped = pathlib.Path(call(ops.shipped_file, "models"))
     path = shipped / f"{text}.safetensors"
@@ -29,7 +31,7 @@ def _weights(name: Path) -> str:
     except InputError:
         names = ", ".join(sorted(other.stem for other in shipped.glob("*.safetensors")))
         raise input_error(f"no weights named '{text}' ship, and none for a task of that name",
-                          f"these do: {names}; or give the path of a .safetensors file") from None
+                          f"these do: {names}; or give the path of a run folder or of a .safetensors file") from None
 
 
 def _program_of(card: dict) -> Program:
@@ -41,8 +43,8 @@ def _program_of(card: dict) -> Program:
 
 
 def load(weights: Path) -> "Network":
-    """Trained weights: the name of shipped ones ("sudoku-best"), a task ("sudoku": those the command line would take), or
-    a .safetensors file with its card beside it."""
+    """Trained weights: the name of shipped ones ("sudoku-best"), a task ("sudoku": those the command line would take), the
+    folder of a run, or a .safetensors file with its card beside it."""
     return Network(_weights(weights))
 
 
@@ -83,8 +85,8 @@ class Network(torch.nn.Module):
             module = module._modules[part]  # type: ignore[assignment]
         return module
 
-    def _apply(self, fn: Any, *rest: Any) -> "Network":
-        super()._apply(fn, *rest)
+    def _apply(self, fn: Any, *rest: Any, **more: Any) -> "Network":
+        super()._apply(fn, *rest, **more)
         parameter = next(self.parameters(), None)
         if parameter is not None:
             call(self._native.to, str(parameter.device))
@@ -101,6 +103,8 @@ class Network(torch.nn.Module):
 
         given: bool [batch, pictured], which positions have a picture; by default those whose picture has ink, an eighth of
           full ink or more somewhere.
+
+        Computed in float32, as the weights were trained; pictures of float64 give beliefs of that type.
         """
         return self.see(pictures, given)[1]
 
@@ -125,17 +129,43 @@ def _restored(weights: str, state: dict) -> Network:
     return network
 
 
-def solve(images: Union[Path, List[Path]], model: Optional[Path] = None, box: int = 3,
-          threads: int = 0) -> Union[Solution, List[Solution]]:
-    """Reads and solves boards in pictures (PNG, JPEG, BMP or PGM): `as2.solve("board.jpg").show()`.
+def _gray(image: Any) -> torch.Tensor:
+    """The pixels of a picture in memory, [height, width] uint8."""
+    if hasattr(image, "convert") and hasattr(image, "tobytes"):  # Pillow's
+        return torch.frombuffer(bytearray(image.convert("L").tobytes()), dtype=torch.uint8).view(image.size[::-1])
+    expected = "a path, an image of Pillow, or an array [height, width] or [height, width, 3] of 0 … 255, or of floats in 0 … 1"
+    try:
+        pixels = torch.as_tensor(image.copy() if hasattr(image, "__array_interface__") else image).detach().cpu()
+    except (TypeError, ValueError, RuntimeError):
+        raise input_error(f"a picture is a {type(image).__name__}", f"expected {expected}") from None
+    fits = pixels.numel() > 0 and (pixels.dim() == 2 or (pixels.dim() == 3 and pixels.shape[2] == 3))
+    if not fits or not (pixels.dtype == torch.uint8 or pixels.is_floating_point()):
+        raise input_error(f"a picture is {pixels.dtype} {list(pixels.shape)}", f"expected {expected}")
+    if pixels.is_floating_point():
+        if not bool(((pixels >= 0) & (pixels <= 1)).all()):
+            raise input_error("a picture of floats has pixels outside 0 … 1", "divide by 255, or give it as uint8")
+        pixels = pixels * 255
+    if pixels.dim() == 3:
+        pixels = pixels.float() @ torch.tensor([0.299, 0.587, 0.114])
+    return pixels.round().to(torch.uint8) if pixels.is_floating_point() else pixels
 
+
+def solve(images: Any, model: Optional[Path] = None, box: int = 3, threads: int = 0) -> Union[Solution, List[Solution]]:
+    """Reads and solves boards in pictures: `as2.solve("board.jpg").show()`.
+
+    images: a file (PNG, JPEG, BMP or PGM), an image of Pillow, or an array or tensor [height, width] or [height, width, 3],
+      uint8 or floats in 0 … 1, black 0; or a list of them.
     model: weights, shipped or your own; box: the side of a box, 3 for 9 × 9 boards, 2 for 4 × 4.
     Raises as2.InputError where no board is found. One that has no completion has the status "unsatisfiable".
     """
-    single = isinstance(images, (str, os.PathLike))
-    files = [os.fspath(image) for image in ([images] if single else images)]
+    single = not isinstance(images, (list, tuple))
+    files, pixels = [], []
+    for number, image in enumerate([images] if single else images):
+        is_file = isinstance(image, (str, os.PathLike))
+        files.append(os.fspath(image) if is_file else f"picture {number}")
+        pixels.append(torch.empty(0, 0, dtype=torch.uint8) if is_file else _gray(image))
     weights = "" if model is None else _weights(model)
-    rows = json.loads(interruptible(ops.solve, files, weights, box, threads))
+    rows = json.loads(interruptible(ops.solve, files, pixels, weights, box, threads))
     card = json.loads(call(ops.card, weights or _weights("sudoku-best")))
     program = _program_of(card) if box == 3 else Program([card["file"]], "", "", {"b": str(box)})
     solutions = []

@@ -8,7 +8,6 @@ import os
 import pathlib
 import re
 import tempfile
-import warnings
 from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
 import torch
@@ -17,7 +16,7 @@ from ._beliefs import Beliefs, read_assignments, read_beliefs, read_positions, r
 from ._library import call, classes, interruptible, operate, ops
 from ._results import (Approximation, Assignment, Decoded, DecodedBatch, Family, Group, Message, Position, Verdict, Violation,
                        _decoded)
-from .errors import InputError, input_error
+from .errors import InputError, input_error, warn
 
 if TYPE_CHECKING:
     from ._tensor import SoftTp
@@ -28,12 +27,23 @@ Path = Union[str, "os.PathLike[str]"]
 def _located(path: Path) -> str:
     """The file, or the shipped program of that name where there is no such file here."""
     text = os.fspath(path)
-    if os.path.exists(text) or text == "-" or os.path.basename(text) != text:
+    if os.path.exists(text):
+        return text
+    if re.search(r"[\n{}]|:-|\.\s*$", text):
+        shown = text.strip().split("\n")[0][:40]
+        raise input_error(f"there is no file '{shown}{'' if shown == text else '…'}'",
+                          "a program's own text is compiled by as2.compile(text=…); as2.Module takes the result")
+    if text == "-" or os.path.basename(text) != text:
         return text
     try:
         return str(call(ops.shipped_file, f"programs/{text}"))
     except Exception:  # noqa: BLE001 (the compiler says what is missing, in its own words)
         return text
+
+
+def _seed(given: Optional[int]) -> int:
+    """A number of PyTorch's own generator where none is given."""
+    return int(torch.randint(1 << 62, ())) if given is None else given
 
 
 def compile(*paths: Path, text: Optional[str] = None, name: str = "program.lp",  # noqa: A001
@@ -44,13 +54,13 @@ def compile(*paths: Path, text: Optional[str] = None, name: str = "program.lp", 
     paths: ASP files, together one program; or one compiled `.as2c` file. A name that is no file here is looked
       for among the programs that ship.
     text: the program itself instead of files; `name` stands for the file in messages.
-    constants, and further keywords: replace constants of the program (#const).
+    constants, and further keywords: replace constants of the program (#const); one it does not have is refused.
     assume: external atoms to leave open; they become Boolean positions.
     grounding_seconds, grounding_mib, grounding_size: what gringo may take, and how many atoms and literals of rules
       the ground program may have.
 
     Raises as2.InputError with file, line and remedy where the program is at fault, as2.EnvironmentError where
-    gringo is missing.
+    gringo is missing. What the command line warns of is a Python warning, and in `program.warnings`.
     """
     if (text is None) == (not paths):
         raise input_error("give either files or text=", 'as2.compile("sudoku.lp") or as2.compile(text="{a}.")')
@@ -58,8 +68,11 @@ def compile(*paths: Path, text: Optional[str] = None, name: str = "program.lp", 
     for constant in every:
         if not re.fullmatch(r"[_']*[a-z][A-Za-z0-9_']*", constant):
             raise input_error(f"'{constant}' is no name of a constant", "names begin with a small letter: b=3")
-    return Program([_located(path) for path in paths], text or "", name, {k: str(v) for k, v in every.items()},
-                   tuple(assume), (grounding_seconds, grounding_mib, grounding_size))
+    program = Program([_located(path) for path in paths], text or "", name, {k: str(v) for k, v in every.items()},
+                      tuple(assume), (grounding_seconds, grounding_mib, grounding_size))
+    for message in program.warnings:
+        warn(str(message))
+    return program
 
 
 class Program:
@@ -310,7 +323,7 @@ class Program:
         questions = interruptible(ops.ask, self._native, list(queries), list(patterns), chosen, floor, time_budget,
                                   memory_budget)
         for atom in questions.unknown():
-            warnings.warn(f"'{atom}' can never hold: the program has no such atom", stacklevel=3)
+            warn(f"'{atom}' can never hold: the program has no such atom")
         return questions
 
     def _weighed(self, p: Any) -> Tuple[torch.Tensor, bool]:
@@ -365,36 +378,39 @@ class Program:
         return {atom: values[0, k] if single else values[:, k] for k, atom in enumerate(questions.names())}
 
     def marginals(self, p: Any = None, **budget: float) -> torch.Tensor:
-        """P(position = symbol): [positions, symbols], or [batch, positions, symbols]; float64, without gradient."""
+        """P(position = symbol): [positions, symbols], or [batch, positions, symbols]; 0 in the padding. Differentiable,
+        as log_probability()."""
         weights, single = self._weighed(p)
         questions = self.ask(**budget)
         self._log_weights(questions, weights.detach())
-        result = interruptible(questions.marginals, weights.detach().cpu())
+        result = operate(ops.marginals, weights, questions.number())
         return result[0] if single else result
 
-    def sample(self, p: Any = None, count: int = 1, seed: int = 1, **budget: float) -> List[Any]:
+    def sample(self, p: Any = None, count: int = 1, seed: Optional[int] = None, **budget: float) -> List[Any]:
         """Answer sets drawn by their probability, each as {position: symbol}; of a batch a list of such lists. The
-        same for the same seed everywhere."""
+        same for the same seed everywhere; without one, torch.manual_seed governs the draws."""
         if count < 1:
             raise input_error(f"count is {count}, expected at least 1")
         weights, single = self._weighed(p)
         questions = self.ask(**budget)
         self._log_weights(questions, weights.detach())
-        drawn = interruptible(questions.sample, weights.detach().cpu(), count, seed)
+        drawn = interruptible(questions.sample, weights.detach().cpu(), count, _seed(seed))
         rows = [[self.assignment(one) for one in row] for row in drawn]
         return rows[0] if single else rows
 
     def approximate(self, p: Any, query: Union[str, Sequence[str]] = (), *, method: str = "top-k", size: int = 0,
-                    time_budget: float = 60, seed: int = 1) -> Union[Approximation, List[Approximation]]:
+                    time_budget: float = 60, seed: Optional[int] = None) -> Union[Approximation, List[Approximation]]:
         """Probabilities without a circuit, where none fits; without gradient.
 
         method: "top-k" sums over the best answers (`size` of them, by default 1000); "sample" draws assignments from
-        the beliefs (by default 100000) and keeps the answer sets.
+        the beliefs (by default 100000) and keeps the answer sets, with `seed` as in sample().
         """
         if method not in ("top-k", "sample"):
             raise input_error(f"method is '{method}', expected 'top-k' or 'sample'")
         if size < 0:
             raise input_error(f"size is {size}, expected at least 1")
+        if seed is not None and method == "top-k":
+            raise input_error("seed has no effect with method='top-k'")
         queries = [query] if isinstance(query, str) else list(query)
         beliefs = read_beliefs(self, p)
         believed = beliefs.believed
@@ -402,7 +418,7 @@ class Program:
             believed = self.believable.expand(beliefs.p.shape[0], -1)
         best = method == "top-k"
         rows = interruptible(ops.approximate, self._native, beliefs.p.detach().cpu(), believed.cpu(), queries, best,
-                             size or (1000 if best else 100000), time_budget, seed).tolist()
+                             size or (1000 if best else 100000), time_budget, 0 if best else _seed(seed)).tolist()
         if any(math.isinf(row[0]) for row in rows):
             raise input_error("no answer set that weighs anything was found", "decode() says what contradicts the beliefs")
         found = [Approximation(row[0], row[1], dict(zip(queries, row[2:]))) for row in rows]

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, List, Sequence, Union
+from typing import Any, List, Optional, Sequence, Union
 
 import torch
 
@@ -125,10 +125,18 @@ class Module(torch.nn.Module):
         super().__setstate__(state)
         self._ask()
 
-    def log_probability(self, p: torch.Tensor) -> torch.Tensor:
+    def log_probability(self, p: torch.Tensor, observed: Optional[Sequence[str]] = None) -> torch.Tensor:
         """log P(atom): [batch, inputs, symbols] → [batch, atoms]; in logarithms throughout, so that what is as good as
         impossible keeps a gradient. One evaluation of the circuit per atom, where forward() of a position's symbols
-        takes two in all."""
+        takes two in all.
+
+        observed: one text per row, all of which holds in it, such as "total(7), not digit(1,3)": → [batch], log P of
+          each row's own text, two evaluations per row. Derived atoms in it must be among the outputs.
+        """
+        if observed is not None:
+            if isinstance(observed, str):
+                raise input_error("observed is one text, expected a list of texts, one per row")
+            return operate(self._questions.log_observed, p, list(observed))
         logs = operate(ops.log_weights, p, self._number)
         return logs[:, 1:] - logs[:, :1]
 

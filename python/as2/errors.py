@@ -1,6 +1,8 @@
 """What goes wrong, as the command line tells it: what was found, where, and what to do."""
 from __future__ import annotations
 
+import sys
+import warnings
 from typing import Optional
 
 
@@ -40,3 +42,11 @@ class EnvironmentError(_Located, RuntimeError):  # noqa: A001 (the name it has e
 
 def input_error(message: str, remedy: str = "") -> InputError:
     return InputError(f"error: {message}" + (f"\nnote: {remedy}" if remedy else ""))
+
+
+def warn(message: str) -> None:
+    """A warning at the line outside this package that is to blame."""
+    level, frame = 1, sys._getframe(0)
+    while frame is not None and frame.f_globals.get("__package__") == __package__:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, stacklevel=level)

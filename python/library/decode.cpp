@@ -94,7 +94,7 @@ std::tuple<Tensor, Tensor, std::string> decode_beliefs(const ProgramPtr& self, c
     const ConstraintProgram& program = self->parts->program();
     const auto positions = static_cast<std::int64_t>(program.positions.size());
     check_shape(beliefs, positions, program.max_symbols());
-    check_values(beliefs, program, false);
+    check_values(beliefs, program, kWeights);
     const Json given = Json::parse(options_text);
     decode::DecodeOptions options = decode_options(given);
     options.stop = stop->asked.get();

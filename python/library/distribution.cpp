@@ -29,8 +29,11 @@ struct SymbolProbabilities : torch::autograd::Function<SymbolProbabilities> {
                         const std::shared_ptr<const prob_tensor::CircuitOperator>& circuit) {
     const auto [value, gradient] = value_and_gradient(*circuit, weights);
     context->save_for_backward({weights, columns, value, gradient});
+    keep_edges(context, {weights});
     context->saved_data["circuit"] = c10::IValue::make_capsule(c10::make_intrusive<KeptCircuit>(circuit));
-    return weights.index_select(1, columns) * gradient.index_select(1, columns);
+    const Tensor chosen = columns.flatten();
+    return (weights.index_select(1, chosen) * gradient.index_select(1, chosen))
+        .view({weights.size(0), columns.size(0), columns.size(1)});
   }
 
   static tensor_list backward(AutogradContext* context, const tensor_list& upstream) {
@@ -38,13 +41,19 @@ struct SymbolProbabilities : torch::autograd::Function<SymbolProbabilities> {
     const Tensor &weights = saved[0], &columns = saved[1], &value = saved[2], &gradient = saved[3];
     const auto kept = context->saved_data["circuit"].toCapsule();
     const auto& circuit = *static_cast<const KeptCircuit&>(*kept).circuit;
-    const Tensor above = upstream[0] - upstream[0].amin(1, true);
-    const Tensor scale = torch::ones_like(weights).index_copy(1, columns, above);
-    const auto [scaled_value, scaled_gradient] = value_and_gradient(circuit, weights * scale);
+    const std::int64_t batch = weights.size(0), positions = columns.size(0), inputs = weights.size(1);
+    const Tensor above = upstream[0] - upstream[0].amin(2, true);
+    const Tensor scale = torch::ones({batch, positions, inputs}, weights.options())
+                             .scatter(2, columns.expand({batch, -1, -1}), above);
+    const auto [log_sum, sum_gradient] =
+        value_and_gradient(circuit, (weights.unsqueeze(1) * scale).view({batch * positions, inputs}));
+    const Tensor scaled_value = log_sum.view({batch, positions});
+    const Tensor scaled_gradient = sum_gradient.view({batch, positions, inputs});
     // −∞: every g is the same, and so is their mean; or there is no answer set.
-    const Tensor mean =
-        torch::where(scaled_value.isfinite(), (scaled_value - value).exp(), torch::zeros_like(value));
-    return {mean.unsqueeze(1) * (scaled_gradient * scale - gradient), Tensor(), Tensor()};
+    const Tensor mean = torch::where(scaled_value.isfinite(), (scaled_value - value.unsqueeze(1)).exp(),
+                                     torch::zeros_like(scaled_value));
+    const Tensor result = (mean.unsqueeze(2) * (scaled_gradient * scale - gradient.unsqueeze(1))).sum(1);
+    return once_differentiable(context, upstream, {result, Tensor(), Tensor()});
   }
 };
 

@@ -1,11 +1,11 @@
-// The exact distribution of one position's symbols, for about the price of one evaluation of the circuit,
-// where asking for every symbol by itself takes one evaluation each.
+// The exact distributions of positions' symbols, for about the price of one evaluation of the circuit, where
+// asking for every symbol by itself takes one evaluation each.
 //
-// Let Z(w) be the circuit's value. Each answer set has exactly one symbol s of the position, so Z is linear
-// in their weights: P(s) = w_s · ∂ log Z/∂w_s, and the pass that gives Z gives all of them. For the gradient
-// let g_s be what comes from above. Σ_s g_s P(s) = Z(w with w_s·g_s in place of w_s)/Z(w): one more
-// evaluation, whatever the number of symbols. Weights must not be negative, so the least g is subtracted
-// first; as Σ_s P(s) = 1, that changes no gradient.
+// Let Z(w) be the circuit's value. Each answer set has exactly one symbol s of a position, so Z is linear in
+// their weights: P(s) = w_s · ∂ log Z/∂w_s, and the pass that gives Z gives those of all positions. For the
+// gradient let g_s be what comes from above to one position. Σ_s g_s P(s) = Z(w with w_s·g_s in place of
+// w_s)/Z(w): one more evaluation per position, whatever the number of symbols. Weights must not be negative,
+// so the least g is subtracted first; as Σ_s P(s) = 1, that changes no gradient.
 #pragma once
 
 #include <torch/torch.h>
@@ -16,8 +16,8 @@
 
 namespace as2::python {
 
-// `weights` [batch, inputs of the circuit]; `columns` [symbols] int64: the inputs that weigh the position's
-// symbols. [batch, symbols], differentiable with respect to the weights.
+// `weights` [batch, inputs of the circuit]; `columns` [positions, symbols] int64: the inputs that weigh each
+// position's symbols. [batch, positions, symbols], differentiable with respect to the weights.
 torch::Tensor symbol_probabilities(std::shared_ptr<const prob_tensor::CircuitOperator> circuit,
                                    const torch::Tensor& weights, const torch::Tensor& columns);
 

@@ -7,6 +7,7 @@
 #include "infer/pictures.h"
 #include "infer/tensor/network.h"
 #include "library/json.h"
+#include "library/operators.h"
 #include "library/program.h"
 
 namespace as2::python {
@@ -76,10 +77,20 @@ void check_pictures(const Network& self, const Tensor& pictures, const Tensor& g
                          parameters.front().device().str(),
                      {"move one of them with .to(device)"});
   }
+  if (!pictures.is_cpu()) return;
+  const Tensor broken = pictures.detach().isfinite().flatten(2).all(-1).logical_not().nonzero();
+  if (broken.size(0) == 0) return;
+  const int position = self.map.positions[static_cast<std::size_t>(broken[0][1].item<std::int64_t>())];
+  throw InputError("the picture of '" +
+                       self.parts->program().positions[static_cast<std::size_t>(position)].name +
+                       "' in row " + std::to_string(broken[0][0].item<std::int64_t>()) +
+                       " has pixels that are NaN or infinite",
+                   {"a division by 0 makes such numbers; look at what gave the pictures"});
 }
 
 // Pictures [batch, pictured positions, 28, 28] in 0 … 1 and which of them are given [batch, pictured
-// positions] bool → the evidence and the network's beliefs, both [batch, positions, symbols].
+// positions] bool → the evidence and the network's beliefs, both [batch, positions, symbols], computed in
+// float32.
 std::tuple<Tensor, Tensor> forward(const NetworkPtr& self, const Tensor& pictures, const Tensor& given) {
   return reported([&] {
     check_pictures(*self, pictures, given);
@@ -101,7 +112,9 @@ std::tuple<Tensor, Tensor> forward(const NetworkPtr& self, const Tensor& picture
     options.perceived_rows = batch;
     options.evidence_gradient = true;
     const infer::Prediction prediction = network.forward(input, options);
-    return std::make_tuple(prediction.evidence, torch::softmax(prediction.logits.back(), -1));
+    const auto dtype = result_options(pictures).dtype();
+    return std::make_tuple(prediction.evidence.to(dtype),
+                           torch::softmax(prediction.logits.back(), -1).to(dtype));
   });
 }
 

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "library/errors.h"
+#include "once_differentiable.h"
 #include "torch_compat.h"
 
 namespace as2::python {
@@ -96,6 +97,7 @@ class Traced : public torch::autograd::Function<Traced<F>> {
   static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& beliefs,
                                std::int64_t object, std::int64_t argument) {
     context->save_for_backward({beliefs});
+    keep_edges(context, {beliefs});
     context->saved_data["object"] = object;
     context->saved_data["argument"] = argument;
     const at::AutoDispatchBelowADInplaceOrView below;
@@ -106,10 +108,10 @@ class Traced : public torch::autograd::Function<Traced<F>> {
                                                const torch::autograd::tensor_list& gradients) {
     static const auto backward_operator =
         find_operator<BackwardSignature>(std::string(F::name) + "_backward");
-    return {backward_operator.call(gradients[0], context->get_saved_variables()[0],
-                                   context->saved_data["object"].toInt(),
-                                   context->saved_data["argument"].toInt()),
-            torch::Tensor(), torch::Tensor()};
+    const torch::Tensor gradient = backward_operator.call(gradients[0], context->get_saved_variables()[0],
+                                                          context->saved_data["object"].toInt(),
+                                                          context->saved_data["argument"].toInt());
+    return once_differentiable(context, gradients, {gradient, torch::Tensor(), torch::Tensor()});
   }
 };
 

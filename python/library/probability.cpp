@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <mutex>
 #include <set>
+#include <unordered_map>
 
 #include "library/distribution.h"
 #include "library/operators.h"
@@ -49,6 +51,9 @@ class QuestionList {
       for (const prob::Observable& observable : observation) prob::collect_nodes(observable, nodes);
     }
     circuit_ = parts_->circuit(std::move(nodes), budget);
+    leave_out_limits(queries.size());
+    if (names_.empty() && !patterns.empty())
+      throw InputError("no atom that matches '" + patterns[0] + "' can hold", {"it is in no answer set"});
     for (const std::int64_t i : inputs_)
       width_ = std::max(width_, static_cast<std::int64_t>(program().positions[i].symbols.size()));
     make_tables();
@@ -67,7 +72,7 @@ class QuestionList {
   void check(const Tensor& beliefs) const {
     check_shape(beliefs, static_cast<std::int64_t>(inputs_.size()), width_);
     if (!has_values(beliefs)) return;
-    check_values(beliefs, program(), false, inputs_);
+    check_values(beliefs, program(), kProbabilities, inputs_);
     if (floor_ == 0 || !beliefs.device().is_cpu() || beliefs.numel() == 0) return;
     // Only zeros can contradict the program, which has answer sets.
     if (beliefs.detach().amin().item<double>() > 0) return;
@@ -129,10 +134,38 @@ class QuestionList {
     if (symbols_.defined()) {
       const Tensor all = weights(beliefs);
       return without_contradicted(beliefs, symbol_probabilities(circuit_, all, symbols_.to(all.device()))
+                                               .squeeze(1)
                                                .index_select(1, asked_.to(all.device())));
     }
     const Tensor logs = log_weights(beliefs);
     return (logs.narrow(1, 1, rows() - 1) - logs.narrow(1, 0, 1)).exp();
+  }
+
+  // [batch, inputs, symbols]: the probability of every symbol of what beliefs are given about, 0 in the
+  // padding.
+  Tensor marginals(const Tensor& beliefs) const {
+    const Tensor all = weights(beliefs);
+    const Tensor columns = columns_.view({static_cast<std::int64_t>(inputs_.size()), width_});
+    return symbol_probabilities(circuit_, all, columns.to(all.device()));
+  }
+
+  // [batch]: log P(what is observed in that row), one text like "total(7), not carry(1)" per row.
+  Tensor log_observed(const Tensor& beliefs, const std::vector<std::string>& texts) {
+    check(beliefs);
+    if (!has_values(beliefs))
+      throw InputError("observations need beliefs with values", {"move them from 'meta' to 'cpu' or 'cuda'"});
+    const Tensor all = weights(beliefs);
+    if (static_cast<std::int64_t>(texts.size()) != all.size(0)) {
+      throw InputError("there are " + std::to_string(texts.size()) + " observations for " +
+                           std::to_string(all.size(0)) + " rows",
+                       {"give one text per row of the beliefs"});
+    }
+    std::vector<Tensor> masks;
+    for (std::size_t b = 0; b < texts.size(); ++b) masks.push_back(mask_of(texts[b], b));
+    if (masks.empty()) return all.sum(1);
+    const Tensor observed = all * torch::stack(masks).to(all.options());
+    const Tensor logs = circuit_->log_value(torch::cat({all, observed})).view({2, all.size(0)});
+    return without_contradicted(beliefs, (logs[1] - logs[0]).unsqueeze(1)).squeeze(1);
   }
 
   // As prob:: wants them, one row per instance.
@@ -157,6 +190,48 @@ class QuestionList {
   Tensor without_contradicted(const Tensor& beliefs, const Tensor& result) const {
     if (floor_ == 0 || beliefs.device().is_cpu()) return result;
     return result.masked_fill(contradicted(beliefs).unsqueeze(1), std::numeric_limits<double>::quiet_NaN());
+  }
+
+  // gringo writes atoms such as top(#inf), for #max of nothing, whether there can be nothing or not. Those
+  // that hold in no answer set have no place in a distribution. `first`: where the atoms of patterns begin.
+  void leave_out_limits(std::size_t first) {
+    for (std::size_t q = names_.size(); q-- > first;) {
+      const bool limit =
+          names_[q].find("#inf") != std::string::npos || names_[q].find("#sup") != std::string::npos;
+      prob::Weights weights(static_cast<std::size_t>(circuit().inputs()), 1.0);
+      if (!limit || (prob::observe(circuit(), observations_[q], weights) &&
+                     std::isfinite(prob::log_value(circuit(), weights))))
+        continue;
+      names_.erase(names_.begin() + static_cast<std::ptrdiff_t>(q));
+      observations_.erase(observations_.begin() + static_cast<std::ptrdiff_t>(q));
+    }
+  }
+
+  // [inputs of the circuit]: 0 where it contradicts what is observed in this row.
+  Tensor mask_of(const std::string& text, std::size_t row) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (const auto found = masks_.find(text); found != masks_.end()) return found->second;
+    const auto refuse = [&](const std::string& what, const std::string& remedy) {
+      throw InputError("'" + text + "', observed in row " + std::to_string(row) + ", " + what, {remedy});
+    };
+    const Observation observation = prob::parse_observation(program(), text);
+    std::vector<int> nodes;
+    for (const prob::Observable& observable : observation) {
+      if (!observable.known)
+        refuse("can never hold: the program has no atom '" + observable.text + "', or #show hides it",
+               "look for a misspelling");
+      prob::collect_nodes(observable, nodes);
+    }
+    for (const int node : nodes) {
+      if (circuit().find_observed(node) < 0)
+        refuse("is about atoms that are no outputs", "name them in `output` of the module, too");
+    }
+    prob::Weights ones(static_cast<std::size_t>(circuit().inputs()), 1.0);
+    if (!prob::observe(circuit(), observation, ones) || std::isinf(prob::log_value(circuit(), ones)))
+      refuse("holds in no answer set", "its probability is 0 whatever the beliefs");
+    constexpr std::size_t kMost = 10000;
+    if (masks_.size() >= kMost) masks_.clear();
+    return masks_.emplace(text, torch::tensor(ones, torch::kFloat32)).first->second;
   }
 
   void note_unknown(const std::string& atom) {
@@ -204,7 +279,7 @@ class QuestionList {
     std::vector<std::int64_t> columns;
     for (std::size_t s = 0; s < program().positions[position].symbols.size(); ++s)
       columns.push_back(circuit().input(position, static_cast<int>(s)));
-    symbols_ = torch::tensor(columns, torch::kInt64);
+    symbols_ = torch::tensor(columns, torch::kInt64).unsqueeze(0);
     asked_ = torch::tensor(asked, torch::kInt64);
   }
 
@@ -216,9 +291,11 @@ class QuestionList {
   std::shared_ptr<const prob_tensor::CircuitOperator> circuit_;
   std::int64_t width_ = 1;
   Tensor columns_;   // [inputs × width] int64: where the circuit reads each belief
-  Tensor symbols_;   // [symbols] int64: where it reads those of the one position asked about; else undefined
+  Tensor symbols_;   // [1, symbols] int64: the same of the one position asked about; else undefined
   Tensor asked_;     // [questions] int64: the symbol each question is for
   Tensor observed_;  // [1 + questions, inputs of the circuit]: 0 where it contradicts the question
+  std::mutex mutex_;
+  std::unordered_map<std::string, Tensor> masks_;  // of what was observed lately
 };
 
 struct Questions : torch::CustomClassHolder {
@@ -231,6 +308,12 @@ struct Questions : torch::CustomClassHolder {
 };
 using QuestionsPtr = c10::intrusive_ptr<Questions>;
 
+std::shared_ptr<QuestionList> checked(const Tensor& beliefs, std::int64_t number) {
+  auto list = Numbered<QuestionList>::find(number);
+  list->check(beliefs);
+  return list;
+}
+
 // What a method of the list gives per question; `extra`: columns in front of the questions.
 template <const char* kName, Tensor (QuestionList::*method)(const Tensor&) const, int extra>
 struct PerQuestion {
@@ -242,18 +325,22 @@ struct PerQuestion {
     const std::int64_t columns = checked(beliefs, number)->rows() - 1 + extra;
     return batch_of(beliefs).unsqueeze(1).expand({-1, columns});
   }
-
- private:
-  static std::shared_ptr<QuestionList> checked(const Tensor& beliefs, std::int64_t number) {
-    auto list = Numbered<QuestionList>::find(number);
-    list->check(beliefs);
-    return list;
-  }
 };
 
 constexpr char kLogWeights[] = "log_weights", kDistribution[] = "distribution";
 using LogWeights = PerQuestion<kLogWeights, &QuestionList::log_weights, 1>;
 using Distribution = PerQuestion<kDistribution, &QuestionList::distribution, 0>;
+
+struct Marginals {
+  static constexpr const char* name = "marginals";
+  static Tensor compute(const Tensor& beliefs, std::int64_t number, std::int64_t) {
+    return checked(beliefs, number)->marginals(beliefs);
+  }
+  static Tensor shape(const Tensor& beliefs, std::int64_t number, std::int64_t) {
+    checked(beliefs, number);
+    return beliefs.detach().to(result_options(beliefs).dtype());
+  }
+};
 
 QuestionsPtr ask(const ProgramPtr& program, const std::vector<std::string>& queries,
                  const std::vector<std::string>& patterns, std::vector<std::int64_t> inputs, double floor,
@@ -265,27 +352,8 @@ QuestionsPtr ask(const ProgramPtr& program, const std::vector<std::string>& quer
   });
 }
 
-// [batch, positions, symbols]: P(position = symbol), 0 in the padding.
-Tensor marginals(const QuestionsPtr& self, const Tensor& beliefs) {
-  return reported([&] {
-    const QuestionList& list = *self->list;
-    list.check(beliefs);
-    const prob::Circuit& circuit = list.circuit();
-    const std::vector<prob::Weights> weights = list.plain_weights(beliefs);
-    const prob::Evaluated evaluated = prob::evaluate(circuit, weights);
-    Tensor result = torch::zeros(
-        {static_cast<std::int64_t>(weights.size()), circuit.positions, circuit.symbols}, torch::kFloat64);
-    auto entry = result.accessor<double, 3>();
-    for (std::size_t b = 0; b < weights.size(); ++b) {
-      const std::vector<double> row = prob::marginals(circuit, weights[b], evaluated, static_cast<int>(b));
-      for (int i = 0; i < circuit.positions; ++i) {
-        for (std::size_t s = 0; s < list.program().positions[i].symbols.size(); ++s)
-          entry[static_cast<std::int64_t>(b)][i][static_cast<std::int64_t>(s)] =
-              row[circuit.input(i, static_cast<int>(s))];
-      }
-    }
-    return result;
-  });
+Tensor log_observed(const QuestionsPtr& self, const Tensor& beliefs, const std::vector<std::string>& texts) {
+  return reported([&] { return self->list->log_observed(beliefs, texts); });
 }
 
 // [batch, count, positions] int64: symbols of answer sets drawn by their probability.
@@ -352,13 +420,14 @@ void register_probability(torch::Library& m) {
       .def("unknown", [](const QuestionsPtr& self) { return self->list->unknown(); })
       .def("width", [](const QuestionsPtr& self) { return self->list->width(); })
       .def("count", [](const QuestionsPtr& self) { return prob::count_answers(self->list->circuit()); })
-      .def("marginals", marginals)
+      .def("log_observed", log_observed)
       .def("sample", sample)
       .def("refuse", refuse);
   m.def("ask", ask);
   m.def("approximate", approximate);
   define<LogWeights>(m);
   define<Distribution>(m);
+  define<Marginals>(m);
 }
 
 }  // namespace as2::python

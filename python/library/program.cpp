@@ -16,6 +16,7 @@ asp::GroundOptions ground_options(const Json& given) {
   asp::GroundOptions options;
   for (const auto& [name, value] : given.at("constants").items())
     options.constants.emplace_back(name, value.get<std::string>());
+  options.strict_constants = true;
   options.assume = given.at("assume").get<std::vector<std::string>>();
   options.time_limit_seconds = given.at("grounding_seconds");
   options.size_limit = given.at("grounding_size");
@@ -101,7 +102,7 @@ void check_beliefs(const ProgramPtr& self, const torch::Tensor& beliefs) {
   reported([&] {
     const ConstraintProgram& program = self->parts->program();
     check_shape(beliefs, static_cast<std::int64_t>(program.positions.size()), program.max_symbols());
-    check_values(beliefs, program, false);
+    check_values(beliefs, program, kWeights);
   });
 }
 
@@ -164,13 +165,15 @@ void check_shape(const torch::Tensor& beliefs, std::int64_t positions, std::int6
                                        : "one row per position, padded to the largest domain"});
 }
 
-void check_values(const torch::Tensor& beliefs, const ConstraintProgram& program, bool negative,
+void check_values(const torch::Tensor& beliefs, const ConstraintProgram& program, const Range& range,
                   const std::vector<std::int64_t>& positions) {
   if (!beliefs.device().is_cpu() || beliefs.numel() == 0) return;
   const torch::NoGradGuard no_gradient;
   const auto [low, high] = at::aminmax(beliefs.detach().to(torch::kFloat64));
-  const double least = low.item<double>();
-  if (std::isfinite(least) && std::isfinite(high.item<double>()) && (negative || least >= 0)) return;
+  const auto fits = [&](double value) {
+    return std::isfinite(value) && value >= range.least && value <= range.most;
+  };
+  if (fits(low.item<double>()) && fits(high.item<double>())) return;
   // Something is wrong, if only in the padding, where anything may stand.
   const torch::Tensor all = beliefs.detach().to(torch::kFloat64).contiguous();
   const auto entry = all.accessor<double, 3>();
@@ -180,12 +183,14 @@ void check_values(const torch::Tensor& beliefs, const ConstraintProgram& program
       const compile::Position& position = program.positions[static_cast<std::size_t>(i)];
       for (std::size_t s = 0; s < position.symbols.size(); ++s) {
         const double value = entry[b][row][static_cast<std::int64_t>(s)];
-        if (std::isfinite(value) && (negative || value >= 0)) continue;
+        if (fits(value)) continue;
         throw InputError("beliefs of '" + position.name + "' in row " + std::to_string(b) + ": '" +
                              position.symbols[s] + "' is " + std::to_string(value) +
-                             ", expected a probability, not negative and finite",
-                         {"a loss that became infinite, or log(0), makes such numbers; look at what gave the "
-                          "beliefs"});
+                             ", expected a probability, from 0 to 1",
+                         {std::isfinite(value)
+                              ? "logits become probabilities with .softmax(-1)"
+                              : "a loss that became infinite, or log(0), makes such numbers; look at what "
+                                "gave the beliefs"});
       }
     }
   }

@@ -4,6 +4,7 @@
 #include <torch/library.h>
 #include <torch/torch.h>
 
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -61,9 +62,15 @@ using ProgramPtr = c10::intrusive_ptr<Program>;
 
 // InputError unless `beliefs` is [batch, positions, symbols] of real numbers.
 void check_shape(const torch::Tensor& beliefs, std::int64_t positions, std::int64_t symbols);
-// On the CPU also: InputError that names the first entry inside a domain that is not finite or, where
-// `negative` is not allowed, less than 0. `positions`: the rows' positions in the program; empty: all.
-void check_values(const torch::Tensor& beliefs, const ConstraintProgram& program, bool negative,
+// On the CPU also: InputError that names the first entry inside a domain that is not finite or outside
+// `range`. `positions`: the rows' positions in the program; empty: all.
+struct Range {
+  double least, most;
+};
+constexpr Range kWeights{0, std::numeric_limits<double>::infinity()};  // of which probabilities are made
+constexpr Range kProbabilities{0, 1 + 1e-3};
+constexpr Range kNearProbabilities{-1e-3, 1 + 1e-3};  // where no logarithm is taken
+void check_values(const torch::Tensor& beliefs, const ConstraintProgram& program, const Range& range,
                   const std::vector<std::int64_t>& positions = {});
 
 // What each source file adds to torch.ops.as2 and torch.classes.as2.

@@ -13,7 +13,7 @@ std::shared_ptr<ProgramParts> program_for(const Tensor& beliefs, std::int64_t nu
   auto parts = Numbered<ProgramParts>::find(number);
   const ConstraintProgram& program = parts->program();
   check_shape(beliefs, static_cast<std::int64_t>(program.positions.size()), program.max_symbols());
-  if (has_values(beliefs)) check_values(beliefs, program, true);
+  if (has_values(beliefs)) check_values(beliefs, program, kNearProbabilities);
   return parts;
 }
 

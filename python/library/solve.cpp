@@ -35,9 +35,17 @@ Json solution(const infer::Solver& solver, const infer::Answer& answer) {
   return json;
 }
 
-// One JSON object per image. `weights` empty: the shipped ones.
-std::string solve(const std::vector<std::string>& images, const std::string& weights, std::int64_t box,
-                  std::int64_t threads) {
+formats::Image image_of(const torch::Tensor& gray) {
+  formats::Image image(static_cast<int>(gray.size(1)), static_cast<int>(gray.size(0)));
+  const torch::Tensor rows = gray.contiguous();
+  std::copy_n(rows.data_ptr<std::uint8_t>(), rows.numel(), image.pixels.begin());
+  return image;
+}
+
+// One JSON object per image: the file of that name, or `pixels` [height, width] uint8 on the CPU where they
+// are not empty. `weights` empty: the shipped ones.
+std::string solve(const std::vector<std::string>& names, const std::vector<torch::Tensor>& pixels,
+                  const std::string& weights, std::int64_t box, std::int64_t threads) {
   return reported([&] {
     infer::SolverOptions options;
     options.threads = static_cast<int>(threads);
@@ -59,9 +67,10 @@ std::string solve(const std::vector<std::string>& images, const std::string& wei
       return open(card, infer::load_program(card.program), false);
     });
     Json list = Json::array();
-    for (const std::string& image : images) {
-      const vision::Photo photo = vision::read_photo(formats::read_image(image), image, board.side);
-      list.push_back(solution(board.solver, photos.solve(photo, image).answer));
+    for (std::size_t k = 0; k < names.size(); ++k) {
+      formats::Image image = pixels[k].numel() > 0 ? image_of(pixels[k]) : formats::read_image(names[k]);
+      const vision::Photo photo = vision::read_photo(std::move(image), names[k], board.side);
+      list.push_back(solution(board.solver, photos.solve(photo, names[k]).answer));
     }
     return text_of(list);
   });

@@ -20,9 +20,19 @@ struct Grounded {
   SourceMap map;
 };
 
+// "its constants are b, n", from the program's #const statements.
+std::string constants_of(const SourceProgram& source) {
+  std::string names;
+  for (const auto& statement : source.statements) {
+    if (statement.tokens.size() < 2 || statement.tokens[0].text != "#const") continue;
+    names += (names.empty() ? "" : ", ") + std::string(statement.tokens[1].text);
+  }
+  return names.empty() ? "it has no #const" : "its constants are " + names;
+}
+
 // A constant that the program does not mention is most likely misspelt.
-void warn_of_unknown_constants(const SourceProgram& source, const GroundOptions& options,
-                               std::vector<Warning>& warnings) {
+void check_constants(const SourceProgram& source, const GroundOptions& options,
+                     std::vector<Warning>& warnings) {
   for (const auto& constant : options.constants) {
     const bool known =
         std::any_of(source.statements.begin(), source.statements.end(), [&](const auto& statement) {
@@ -31,6 +41,8 @@ void warn_of_unknown_constants(const SourceProgram& source, const GroundOptions&
           });
         });
     if (known) continue;
+    if (options.strict_constants)
+      throw InputError("the program has no constant `" + constant.first + "`", {constants_of(source)});
     warnings.emplace_back();
     warnings.back().message = "constant `" + constant.first + "` (-c) does not occur in the program";
   }
@@ -38,7 +50,7 @@ void warn_of_unknown_constants(const SourceProgram& source, const GroundOptions&
 
 Grounded ground_source(const SourceProgram& source, const GroundOptions& options) {
   TaggedProgram tagged = tag(source);
-  warn_of_unknown_constants(source, options, tagged.map.warnings);
+  check_constants(source, options, tagged.map.warnings);
   Grounded result;
   result.aspif = run_gringo(tagged.text, options, tagged.map.warnings);
   result.map = std::move(tagged.map);

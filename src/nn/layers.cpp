@@ -3,6 +3,7 @@
 #include "nn/cuda_call.h"
 #ifdef AS2_HAS_CUDA
 #include "nn/layers_cuda.h"
+#include "once_differentiable.h"
 #endif
 
 namespace as2::nn {
@@ -37,6 +38,7 @@ struct AddNorm : torch::autograd::Function<AddNorm> {
     });
     context->set_materialize_grads(false);
     context->save_for_backward({sum, moments, weight});
+    keep_edges(context, {given_x, given_y, weight, bias});
     context->saved_data["adds"] = adds;
     return {sum, normed};
   }
@@ -59,7 +61,8 @@ struct AddNorm : torch::autograd::Function<AddNorm> {
                                  stream);
     });
     const Tensor parameters = partial.sum(0);
-    return {gradient, adds ? gradient : Tensor(), parameters[0], parameters[1], {}};
+    return once_differentiable(context, gradients,
+                               {gradient, adds ? gradient : Tensor(), parameters[0], parameters[1], {}});
   }
 };
 
@@ -72,6 +75,7 @@ struct SharedGelu : torch::autograd::Function<SharedGelu> {
                            elements<T>(output), stream);
     });
     context->save_for_backward({z, shared});
+    keep_edges(context, {given_z, given_shared});
     return output;
   }
 
@@ -85,7 +89,7 @@ struct SharedGelu : torch::autograd::Function<SharedGelu> {
                                     elements<T>(shared), elements<T>(upstream), elements<T>(gradient),
                                     elements<T>(shared_gradient), stream);
     });
-    return {gradient, shared_gradient};
+    return once_differentiable(context, gradients, {gradient, shared_gradient});
   }
 };
 

@@ -15,6 +15,7 @@
 #include "as2/error.h"
 #include "nn/cuda_call.h"
 #include "nn/pools_cuda.h"
+#include "once_differentiable.h"
 
 namespace as2::nn {
 namespace {
@@ -168,6 +169,7 @@ struct Pool : torch::autograd::Function<Pool> {
     tensor_list saved = {x, pooled, ties};
     saved.insert(saved.end(), tables.begin(), tables.end());
     if (differentiate) context->save_for_backward(std::move(saved));
+    keep_edges(context, {given});
     return pooled;
   }
 
@@ -188,7 +190,7 @@ struct Pool : torch::autograd::Function<Pool> {
       pool_backward_on_cpu(lists, batch, channels, elements<float>(x), elements<float>(pooled), counts,
                            elements<float>(upstream), elements<float>(gradient));
     }
-    return {gradient, {}, {}};
+    return once_differentiable(context, gradients, {gradient, {}, {}});
   }
 };
 
@@ -210,6 +212,7 @@ struct Spread : torch::autograd::Function<Spread> {
                     elements<float>(output));
     }
     context->save_for_backward(tables);
+    keep_edges(context, {given, given_messages});
     return output;
   }
 
@@ -228,7 +231,7 @@ struct Spread : torch::autograd::Function<Spread> {
     } else {
       spread_backward_on_cpu(lists, batch, channels, elements<float>(upstream), elements<float>(messages));
     }
-    return {upstream, messages, {}};
+    return once_differentiable(context, gradients, {upstream, messages, {}});
   }
 };
 

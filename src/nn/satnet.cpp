@@ -28,6 +28,7 @@
 #include <limits>
 
 #include "as2/error.h"
+#include "once_differentiable.h"
 #include "random.h"
 
 namespace as2::nn {
@@ -222,6 +223,7 @@ Tensor Layer::forward(torch::autograd::AutogradContext* context, const Tensor& z
                     result);
   });
   context->save_for_backward({z, given, clauses, start, vectors, sums, norms});
+  keep_edges(context, {z, clauses});
   context->saved_data["sweeps"] = sweeps;
   context->saved_data["tolerance"] = tolerance;
   return result;
@@ -237,7 +239,7 @@ torch::autograd::variable_list Layer::backward(torch::autograd::AutogradContext*
         saved[0], saved[1], saved[2], saved[3], static_cast<int>(context->saved_data["sweeps"].toInt()),
         context->saved_data["tolerance"].toDouble(), saved[4], saved[5], saved[6], gradient, to_z, to_s);
   });
-  return {to_z, {}, to_s, {}, {}, {}};
+  return once_differentiable(context, upstream, {to_z, {}, to_s, {}, {}, {}});
 }
 
 }  // namespace

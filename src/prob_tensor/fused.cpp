@@ -1,5 +1,7 @@
 #include "prob_tensor/fused.h"
 
+#include "once_differentiable.h"
+
 namespace as2::prob_tensor {
 
 using torch::autograd::AutogradContext;
@@ -80,11 +82,13 @@ struct LogValue : torch::autograd::Function<LogValue> {
       });
     }
     if (wants_gradient) context->save_for_backward({gradient});
+    keep_edges(context, {given});
     return values;
   }
 
   static tensor_list backward(AutogradContext* context, tensor_list upstream) {
-    return {context->get_saved_variables()[0] * upstream[0].unsqueeze(1), torch::Tensor(), torch::Tensor()};
+    const torch::Tensor gradient = context->get_saved_variables()[0] * upstream[0].unsqueeze(1);
+    return once_differentiable(context, upstream, {gradient, torch::Tensor(), torch::Tensor()});
   }
 };
 

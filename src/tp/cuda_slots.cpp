@@ -7,6 +7,7 @@
 #include <mutex>
 #include <vector>
 
+#include "once_differentiable.h"
 #include "overloaded.h"
 #include "tp/kernels/exclusive_cuda.h"
 
@@ -79,10 +80,12 @@ struct CudaSquaredResidual : torch::autograd::Function<CudaSquaredResidual> {
                         parts.data_ptr<float>(), loss.data_ptr<float>(), gradient.data_ptr<float>(),
                         current_stream(beliefs));
     context->save_for_backward({gradient});
+    keep_edges(context, {given});
     return loss;
   }
   static tensor_list backward(AutogradContext* context, tensor_list upstream) {
-    return {context->get_saved_variables()[0] * upstream[0], torch::Tensor(), torch::Tensor()};
+    const torch::Tensor gradient = context->get_saved_variables()[0] * upstream[0];
+    return once_differentiable(context, upstream, {gradient, torch::Tensor(), torch::Tensor()});
   }
 };
 
@@ -96,6 +99,7 @@ struct Factors : torch::autograd::Function<Factors> {
     kernels::cuda::factors(regular.on(beliefs), beliefs.size(0), beliefs.data_ptr<float>(),
                            factors.data_ptr<float>(), current_stream(beliefs));
     context->save_for_backward({beliefs});
+    keep_edges(context, {given});
     context->saved_data["slots"] = torch::IValue::make_capsule(slots);
     return factors;
   }
@@ -107,7 +111,7 @@ struct Factors : torch::autograd::Function<Factors> {
     kernels::cuda::factors_backward(static_cast<Slots&>(*slots).on(beliefs), beliefs.size(0),
                                     beliefs.data_ptr<float>(), upstream.data_ptr<float>(),
                                     gradient.data_ptr<float>(), current_stream(beliefs));
-    return {gradient, torch::Tensor()};
+    return once_differentiable(context, upstreams, {gradient, torch::Tensor()});
   }
 };
 

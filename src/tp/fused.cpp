@@ -1,5 +1,7 @@
 #include "tp/fused.h"
 
+#include "once_differentiable.h"
+
 namespace as2::tp {
 namespace {
 
@@ -30,11 +32,13 @@ struct SquaredResidual : torch::autograd::Function<SquaredResidual> {
       });
     });
     if (wants_gradient) context->save_for_backward({gradient});
+    keep_edges(context, {given});
     return losses.sum();
   }
 
   static tensor_list backward(AutogradContext* context, tensor_list upstream) {
-    return {context->get_saved_variables()[0] * upstream[0], torch::Tensor(), torch::Tensor()};
+    const torch::Tensor gradient = context->get_saved_variables()[0] * upstream[0];
+    return once_differentiable(context, upstream, {gradient, torch::Tensor(), torch::Tensor()});
   }
 };
 
@@ -51,6 +55,7 @@ struct WeightedFactors : torch::autograd::Function<WeightedFactors> {
       });
     });
     context->save_for_backward({beliefs});
+    keep_edges(context, {given});
     context->saved_data["tables"] = c10::IValue::make_capsule(tables);
     context->saved_data["by_group"] = by_group;
     return sums;
@@ -70,7 +75,8 @@ struct WeightedFactors : torch::autograd::Function<WeightedFactors> {
                                                  gradient.data_ptr<scalar_t>());
       });
     });
-    return {gradient, torch::Tensor(), torch::Tensor(), torch::Tensor()};
+    return once_differentiable(context, upstreams,
+                               {gradient, torch::Tensor(), torch::Tensor(), torch::Tensor()});
   }
 };
 

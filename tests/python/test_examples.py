@@ -11,6 +11,7 @@ import tempfile
 import time
 import unittest
 import zipfile
+import zlib
 from unittest import mock
 
 import as2
@@ -26,6 +27,41 @@ def made_up_digits(split="train", folder=None):
     for k, label in enumerate(labels.tolist()):
         images[k, 2 * label + 4:2 * label + 7, 4:24] = 1
     return images, labels
+
+
+def png_pixels(path):
+    """Pixels [height, width] of an 8-bit gray PNG; Pillow need not be there."""
+    data = path.read_bytes()
+    width, height = (int.from_bytes(data[k:k + 4], "big") for k in (16, 20))
+    packed, at = b"", 8
+    while at < len(data):
+        length, kind = int.from_bytes(data[at:at + 4], "big"), data[at + 4:at + 8]
+        packed += data[at + 8:at + 8 + length] if kind == b"IDAT" else b""
+        at += length + 12
+    stream, rows, above = zlib.decompress(packed), [], [0] * (width + 1)
+    for y in range(height):
+        line = stream[y * (width + 1):(y + 1) * (width + 1)]
+        row = [0]  # left of the first pixel
+        for x in range(1, width + 1):
+            left, up, corner = row[x - 1], above[x], above[x - 1]
+            near = min((abs(up - corner), 0, left), (abs(left - corner), 1, up), (abs(left + up - 2 * corner), 2, corner))[2]
+            row.append((line[x] + (0, left, up, (left + up) // 2, near)[line[0]]) % 256)
+        rows.append(row[1:])
+        above = row
+    return torch.tensor(rows, dtype=torch.uint8)
+
+
+class Pillow:
+    """What Pillow's images have that as2.solve needs."""
+    def __init__(self, gray):
+        self.gray, self.size = gray, (gray.shape[1], gray.shape[0])
+
+    def convert(self, mode):
+        assert mode == "L"
+        return self
+
+    def tobytes(self):
+        return bytes(self.gray.flatten().tolist())
 
 
 class Examples(unittest.TestCase):
@@ -89,9 +125,39 @@ class Examples(unittest.TestCase):
         self.assertGreater(float((model(pictures) - before).abs().max()), 1e-4)  # the network learned, not a copy
         with self.assertRaisesRegex(as2.InputError, "28, 28"):
             model(torch.rand(2, 3))
+        for value in (float("nan"), float("inf")):
+            broken = pictures.clone()
+            broken[1, 0, 10, 13] = value
+            for function in (model, model.see):
+                with self.assertRaisesRegex(as2.InputError, f"picture of '{re.escape(model.pictured[0])}' in row 1 .* NaN or infinite"):
+                    function(broken)
         with self.assertRaisesRegex(as2.InputError, "these do: .*sudoku-best"):
             as2.load("no-such-weights")
+        again = as2.load("digits-best")
+        in_double = again.double()(pictures.double())
+        self.assertEqual(in_double.dtype, torch.float64)
+        self.assertLess(float((in_double - before).abs().max()), 1e-6)
         self.assertTrue(as2.load("addition").weights.endswith("models/addition-n2-best.safetensors"))  # as `as2 predict addition`
+
+    def test_a_run_folder_is_loaded(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for file in (SOURCE / "models").glob("digits-best.*"):
+                (pathlib.Path(folder) / file.name.replace("digits-best", "model")).write_bytes(file.read_bytes())
+            model = as2.load(folder)
+            pictures = torch.rand(1, len(model.pictured), 28, 28)
+            self.assertTrue(torch.equal(model(pictures), as2.load("digits-best")(pictures)))
+        with self.assertRaisesRegex((as2.InputError, as2.EnvironmentError), "model.safetensors"):
+            as2.load("docs")
+
+    def test_a_board_in_memory_is_solved_as_in_its_file(self):
+        gray = png_pixels(SOURCE / "examples" / "board.png")
+        expected = as2.solve("examples/board.png").assignment
+        for picture in (gray, gray.float() / 255, gray.unsqueeze(-1).expand(-1, -1, 3), Pillow(gray), gray.numpy()[::-1][::-1]):
+            self.assertEqual(as2.solve(picture).assignment, expected)
+        self.assertEqual([s.file for s in as2.solve(["examples/board.png", gray])], ["examples/board.png", "picture 1"])
+        for wrong, said in ((gray.float(), "outside 0 … 1"), (gray.long(), "int64"), (object(), "a picture is a object")):
+            with self.assertRaisesRegex(as2.InputError, said):
+                as2.solve(wrong)
 
     def test_a_board_is_solved_as_on_the_command_line(self):
         ours, theirs = as2.solve("examples/board.png"), command_line("solve", "examples/board.png")

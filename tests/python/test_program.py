@@ -37,7 +37,9 @@ class Program(unittest.TestCase):
         self.assertIn("16 positions", repr(program))
         again = pickle.loads(pickle.dumps(program))
         self.assertEqual(again.hash, program.hash)
-        warned = as2.compile(text="{ a }.\n:- a, nothing.  % typo")
+        with self.assertWarnsRegex(UserWarning, "program.lp:2: atom does not occur") as heard:
+            warned = as2.compile(text="{ a }.\n:- a, nothing.  % typo")
+        self.assertEqual((len(heard.warnings), heard.filename), (len(warned.warnings), __file__))
         self.assertEqual(warned.warnings[0].line, 2)
         self.assertIn("warning: program.lp:2", str(warned))
 
@@ -110,7 +112,12 @@ class Program(unittest.TestCase):
         drawn = program.sample(given, 200, seed=7)
         twos = sum(answer["colour(2,_)"] == "2" for answer in drawn)
         self.assertTrue(60 < twos < 140, twos)
-        self.assertEqual(program.sample(None, 2), program.sample(None, 2))
+        self.assertEqual(program.sample(None, 2, seed=3), program.sample(None, 2, seed=3))
+        torch.manual_seed(3)
+        first, second = program.sample(None, 20), program.sample(None, 20)
+        self.assertNotEqual(first, second)
+        torch.manual_seed(3)
+        self.assertEqual(first, program.sample(None, 20))
         with warnings.catch_warnings(record=True) as heard:
             warnings.simplefilter("always")
             self.assertEqual(float(program.probability(given, "colour(9,9)")), 0)
@@ -123,7 +130,7 @@ class Program(unittest.TestCase):
         everything = program.approximate(p, "same")
         self.assertEqual(everything.bound, 0)
         self.assertAlmostEqual(everything.queries["same"], exact, 9)
-        for found in (program.approximate(p, "same", size=5), program.approximate(p, "same", method="sample", size=4000)):
+        for found in (program.approximate(p, "same", size=5), program.approximate(p, "same", method="sample", size=4000, seed=1)):
             self.assertGreater(found.bound, 0)
             self.assertLessEqual(abs(found.queries["same"] - exact), found.bound)
         theirs = command_line("prob", SOURCE / "programs" / "sudoku.lp", "--approx", "top-k", "--approx-size", 20,
@@ -131,6 +138,32 @@ class Program(unittest.TestCase):
         ours = as2.compile("sudoku.lp").approximate({"cell(1,1,_)": {"5": 0.75, "6": 0.25}}, "cell(1,1,5)", size=20)
         self.assertAlmostEqual(ours.queries["cell(1,1,5)"], theirs["queries"][0]["p"], 6)
         self.refused("expected 'top-k' or 'sample'", program.approximate, p, "same", method="best")
+        self.refused("seed has no effect", program.approximate, p, "same", seed=1)
+
+    def test_each_row_has_an_observation_of_its_own(self):
+        program = as2.compile(text=COLOURS)
+        module = as2.Module(program, "colour(*", "same")
+        p = random_beliefs(program, 2, batch=3)
+        texts = ["same", "not same, colour(1,_)=2", "colour(1,3), same"]
+        ours = module.log_probability(p, texts)
+        for row, text in enumerate(texts):
+            self.assertAlmostEqual(float(ours[row].exp()), float(program.probability(p[row], text)), 9)
+        self.refused("2 observations for 3 rows", module.log_probability, p, texts[:2])
+        self.refused("one text", module.log_probability, p, "same")
+        self.refused("observed in row 1, can never hold: .*'sam'", module.log_probability, p, ["same", "sam", "same"])
+        self.refused("observed in row 2, holds in no answer set", module.log_probability, p,
+                     ["same", "same", "colour(1,1), colour(2,1)"])
+        self.refused("need beliefs with values", module.log_probability, p.to("meta"), texts)
+        positions = as2.Module(program, "colour(*", "colour(3,_)")
+        self.refused("name them in `output`", positions.log_probability, p, texts)
+
+    def test_what_max_gives_for_nothing_has_no_column(self):
+        text = "{ rank(I,R) : R=1..3 } = 1 :- I=1..2. top(M) :- M = #max{ R : rank(_,R) }."
+        module = as2.Module(as2.compile(text=text), "rank(*", "top(_)")
+        self.assertEqual(module.atoms, ["top(1)", "top(2)", "top(3)"])
+        self.assertAlmostEqual(float(module(torch.full((1, 2, 3), 1 / 3, dtype=torch.float64))[0, 2]), 5 / 9)
+        maybe = as2.compile(text="{ r(1..2) }. top(M) :- M = #max{ R : r(R) }.")
+        self.assertAlmostEqual(float(maybe.distribution(None, "top(_)")["top(#inf)"]), 0.25)
 
     def refused(self, expected, function, *arguments, **keywords):
         with self.assertRaisesRegex(as2.InputError, expected) as caught:
@@ -146,6 +179,11 @@ class Program(unittest.TestCase):
         with self.assertRaises((as2.InputError, as2.EnvironmentError)):
             as2.compile("no-such-file.lp")
         self.refused("either files or text", as2.compile)
+        error = self.refused("there is no file '{ colour", as2.Module, COLOURS, "colour(*", "same")
+        self.assertRegex(error.remedy, r"as2\.compile\(text=…\)")
+        self.assertLess(len(str(error)), 200)
+        self.refused("no constant `m`\nnote: its constants are .*n", as2.Module, "addition.lp", "digit(*", "total(_)", m=4)
+        self.refused("no constant `box`\nnote: its constants are b", as2.compile, "sudoku.lp", box=2)
         self.refused("together more than 100", as2.compile, "sudoku.lp", grounding_size=100)
         program = as2.compile(text=COLOURS)
         tp = program.soft_tp()
@@ -160,6 +198,13 @@ class Program(unittest.TestCase):
             self.refused("expected a tensor", function, 7)
         self.refused("'meta' have no values", program.decode, good.to("meta"))
         self.refused("is -", program.decode, -good)
+        logits = 5 * good - 1
+        for function in (tp.loss, as2.Module(program, "colour(*", "same"), program.decode, program.marginals):
+            self.refused("expected a probability, from 0 to 1\nnote: logits become probabilities with .softmax", function, logits)
+        for function in (tp.loss, as2.Module(program, "colour(*", "same")):
+            self.refused("logits become probabilities", function, good + 4)
+        with self.assertWarnsRegex(UserWarning, "normalised \\(logits become probabilities"):
+            program.decode(good + 4)
         self.refused("no position 'color\\(1,_\\)'\nnote: the nearest position is 'colour\\(1,_\\)'", program.decode,
                      {"color(1,_)": {"1": 1.0}})
         self.refused("no symbol '9'\nnote: its symbols are 1, 2, 3", program.decode, {"colour(1,_)": {"9": 1.0}})
@@ -193,7 +238,9 @@ class Program(unittest.TestCase):
         self.assertAlmostEqual(burglary.probability({"burglary": {"true": 0.2}}, "alarm"), 0.2)
         with self.assertWarnsRegex(UserWarning, "sum to 2; normalised"):
             program.decode({"colour(1,_)": {"1": 1.0, "2": 1.0}})
-        self.refused("is violated, and nothing is chosen", as2.compile(text="a. :- a.").soft_tp)
+        with self.assertWarnsRegex(UserWarning, "no answer set"):
+            nothing_chosen = as2.compile(text="a. :- a.")
+        self.refused("is violated, and nothing is chosen", nothing_chosen.soft_tp)
         self.refused("expected", as2.Module("addition.lp", "digit(*", "total(_)"), torch.rand(4, 3, 10))
 
     def test_no_gringo_is_the_environments_fault(self):
@@ -216,7 +263,9 @@ class Program(unittest.TestCase):
             os.dup2(heard.fileno(), 1)
             os.dup2(heard.fileno(), 2)
             try:
-                program = as2.compile(text=COLOURS + ":- a_typo.")
+                with warnings.catch_warnings():  # which Python shows or not, as the user likes
+                    warnings.simplefilter("ignore")
+                    program = as2.compile(text=COLOURS + ":- a_typo.")
                 program.verify(program.decode(random_beliefs(program)))
                 program.marginals()
                 with contextlib.suppress(as2.InputError):

@@ -31,9 +31,37 @@ class Tensors(unittest.TestCase):
                          lambda x: as2.Module(program, "c(*", "d(_)")(x[:, 1:]), program.log_probability,
                          lambda x: as2.Module(program, "c(*", "c(2,_)")(x[:, 1:]),
                          lambda x: as2.Module(program, ["c(1*", "c(3*"], ["c(2,3)", "c(2,1)"])(x[:, 1::2]),
-                         lambda x: program.probability(x, ["d(1), not b", "c(2,3)"])):
+                         lambda x: as2.Module(program, "c(*", "d(_)").log_probability(x[:, 1:], ["d(1), not d(3)", "c(2,_)=3"]),
+                         program.marginals, lambda x: program.probability(x, ["d(1), not b", "c(2,3)"])):
             with self.subTest(function):
                 self.assertTrue(torch.autograd.gradcheck(function, (p,), nondet_tol=1e-12))
+                try:
+                    self.assertTrue(torch.autograd.gradgradcheck(function, (p,), nondet_tol=1e-12))
+                except RuntimeError as error:  # PyTorch's word for it; never a wrong value
+                    self.assertIn("trying to differentiate twice", str(error))
+
+    def test_a_second_derivative_is_refused_where_the_gradient_is_by_hand(self):
+        program = as2.compile("sudoku.lp", b=2)
+        tp, add = program.soft_tp(), as2.Module(ADDITION, "digit(*", "total(_)")
+        p = random_beliefs(program, 4, batch=2).requires_grad_()
+        digits = torch.rand(2, 2, 10, dtype=torch.float64).softmax(-1).requires_grad_()
+        for function, given in ((tp.loss, p), (tp.image, p), (tp.residual, p), (tp.leave_one_out, p),
+                                (lambda x: tp.refine(x, 2), p), (add, digits), (add.log_probability, digits),
+                                (program.log_probability, p), (program.marginals, p),
+                                (tp.image, torch.empty_like(p, device="meta").requires_grad_())):
+            with self.subTest(function):
+                plain, = torch.autograd.grad(function(given).sum(), given)
+                self.assertFalse(plain.requires_grad)
+                first, = torch.autograd.grad(function(given).sum(), given, create_graph=True)
+                if first.device.type != "meta":
+                    self.assertTrue(torch.equal(first, plain))
+                with self.assertRaisesRegex(RuntimeError, "trying to differentiate twice"):
+                    torch.autograd.grad((first.pow(2).sum() + given.pow(3).sum()), given)
+                # By what came from above, too.
+                v = torch.ones((), dtype=torch.float64, device=given.device, requires_grad=True)
+                first, = torch.autograd.grad(function(given).sum() * v, given, create_graph=True)
+                with self.assertRaisesRegex(RuntimeError, "trying to differentiate twice"):
+                    torch.autograd.grad(first.sum() + v, v)
 
     def test_the_operators_own_gradient_is_the_graphs(self):
         program = as2.compile("sudoku.lp", b=2)
