@@ -24,7 +24,7 @@ struct EvalArguments {
   std::string task, model, boards, clues, data_dir;
   std::vector<std::string> settings;
   EngineOptions engine;
-  std::int64_t count = 1000;
+  std::optional<std::int64_t> count;
   std::uint64_t seed = 0;
   std::optional<int> refine, passes;
   int restarts = 1;
@@ -81,18 +81,38 @@ void print_table(const json& result) {
   }
 }
 
+// Before --clues becomes settings that nobody wrote.
+void refuse_clues(const EvalArguments& a, const std::filesystem::path& weights) {
+  const std::filesystem::path file = infer::settings_path(weights);
+  if (std::error_code none; !std::filesystem::exists(file, none)) return;
+  task::Settings settings;
+  settings.add_file(file.string());
+  for (const std::string& setting : a.settings) settings.add_override(setting);
+  const std::string source = settings.choice("data.source", "boards", task::source_names());
+  if (!task::source_of(source).uses("min_clues"))
+    throw UsageError("--clues does not apply: examples of the task '" + a.task + "' are " + source);
+}
+
+// Whose pictures were read.
+const char* pictures_of(const EvalArguments& a, const task::TaskConfig& config) {
+  if (config.images.source == task::kNamedPictures) return a.boards.empty() ? "validation" : "listed";
+  return a.validation ? "validation" : "test";
+}
+
 int evaluate(const EvalArguments& a, const Engine& engine) {
+  constexpr std::int64_t kCount = 1000;
   const std::string name = task::name_of_task(a.task);
   const std::filesystem::path file =
-      a.model.empty() ? infer::default_model(name) : std::filesystem::path(a.model);
+      a.model.empty() ? infer::default_model(name) : infer::find_model(a.model);
   std::vector<std::string> settings = a.settings;
   for (const std::string& setting : settings) {
     if (setting.rfind("model.reasoner.eval_passes=", 0) == 0)
       throw UsageError("--set model.reasoner.eval_passes: of a trained model the passes are --passes N");
   }
   task::ListOptions list;
-  list.count = a.count;
+  list.count = a.count.value_or(kCount);
   if (!a.clues.empty()) {
+    refuse_clues(a, file);
     const auto [low, high] = parse_range(a.clues);
     list.min_clues = low;
     list.max_clues = high;
@@ -107,6 +127,7 @@ int evaluate(const EvalArguments& a, const Engine& engine) {
   if (!a.quiet)
     options.report = task_options.report = [](const std::string& text) { std::cerr << text << '\n'; };
   const eval::Trained trained = eval::load_trained(file, name, settings, task_options);
+  if (!trained.warning.empty()) std::cerr << "warning: " << trained.warning << '\n';
   const task::Task& task = *trained.task;
   infer::PerceiverAndGuide networks = engine.open(a.engine, trained.card, task.shared_program());
   refuse_flags(a, task, networks);
@@ -118,16 +139,17 @@ int evaluate(const EvalArguments& a, const Engine& engine) {
   options.seed = a.seed;
   options.threads = a.engine.threads;
   options.part = list.part = a.validation ? task::Part::kValidation : task::Part::kTest;
-  const task::Instances instances =
+  task::Instances instances =
       a.boards.empty()
-          ? task.instances(options.part, a.count)
+          ? task.instances(options.part, list.count)
           : task.supervised(task::source_of(task.config().data.source).read(task, a.boards, list),
                             options.part);
+  if (a.count && *a.count < instances.size()) instances = instances.slice(0, *a.count);
   json result = eval::evaluate(networks, task, instances, options);
   result["task"] = trained.card.task;
   result["preset"] = trained.card.preset;
   result["model"] = file.string();
-  result["pictures"] = a.validation ? "validation" : "test";
+  result["pictures"] = pictures_of(a, task.config());
   if (a.as_json)
     std::cout << result.dump() << '\n';
   else
@@ -146,11 +168,13 @@ Action declare_eval_on(CLI::App& command, const std::vector<Engine>& engines) {
   command.add_option("task", a->task, "sudoku, addition, digits, … or a task's TOML file or the name in it")
       ->required();
   command.add_option("--model", a->model,
-                     "weights (.safetensors, with the card beside it); default: the shipped ones");
+                     "weights (.safetensors, with the card beside it), the folder of a run, or the name of a "
+                     "shipped model; default: the shipped ones");
   command.add_option("--boards,--list", a->boards,
                      "a list of boards, tuples or examples; default: generated ones");
   command.add_option("--clues", a->clues, "boards with this many clues: 36, or 22-30");
-  command.add_option("--count", a->count, "examples")->capture_default_str()->check(CLI::Range(1, 10000000));
+  command.add_option("--count", a->count, "examples at most; default: 1000, of lines that are listed all")
+      ->check(CLI::Range(1, 10000000));
   command.add_option("--seed", a->seed, "of the pictures drawn")->check(a_seed())->capture_default_str();
   command.add_option("--refine", a->refine, "steps of refinement; default: 10")->check(CLI::Range(0, 10000));
   command
@@ -177,6 +201,7 @@ Action declare_eval_on(CLI::App& command, const std::vector<Engine>& engines) {
                    "also let clingo complete the boards from perception's argmax clues");
   command.add_flag("--quiet", a->quiet, "no progress");
   command.add_flag("--json", a->as_json, "one JSON document");
+  command.footer("docs/TASKS.md says what each figure is (\"What eval measures\").");
   return [a, engines] {
     const Engine* engine = find_engine(engines, a->engine);
     return engine ? evaluate(*a, *engine) : continue_in_tensor_program();

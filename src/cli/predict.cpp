@@ -27,7 +27,6 @@
 namespace as2::cli {
 namespace {
 
-namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 using compile::ConstraintProgram;
 using infer::ExampleLine;
@@ -47,15 +46,6 @@ struct PredictArguments {
   EngineOptions engine;
 };
 
-// Weights by their file, by the folder of a run, by the name of a shipped model or of its task.
-fs::path find_model(const std::string& given) {
-  std::error_code none;
-  if (fs::is_directory(given, none)) return fs::path(given) / "model.safetensors";
-  const fs::path shipped = data_dir() / "models" / (given + ".safetensors");
-  if (fs::path(given).extension() == ".safetensors" || given.find('/') != std::string::npos) return given;
-  return fs::exists(shipped, none) ? shipped : infer::default_model(given);
-}
-
 // One example on its way: what was given, or why it cannot be used.
 struct Example {
   ExampleLine line;
@@ -69,13 +59,16 @@ class Predicting {
  public:
   Predicting(const PredictArguments& arguments, const Engine& engine)
       : arguments_(arguments),
-        card_(infer::read_card(find_model(arguments.model))),
+        card_(infer::read_card(infer::find_model(arguments.model))),
         program_(infer::load_program(card_.program, arguments.grounding.options())),
         map_(infer::map_pictures(*program_, card_.pictures.positions, card_.pictures.classes)),
         reader_(*program_, map_),
         questions_(*program_),
         threads_(arguments.instances.empty() ? 1 : arguments.engine.threads),
-        solver_(open_solver(engine, with_threads(), card_, program_)) {}
+        solver_(open_solver(engine, with_threads(), card_, program_)) {
+    const std::string changed = infer::changed_program(card_, *program_);
+    if (!changed.empty()) std::cerr << "warning: " << changed << '\n';
+  }
 
   int run() {
     for (const std::string& query : arguments_.queries) questions_.ask(query);
@@ -243,6 +236,12 @@ class Predicting {
     for (const int position : answer.evidence) add_row(answer.beliefs, position, json["beliefs"]);
     json["blank"] = Json::array();
     for (const int position : example.blank) json["blank"].push_back(program_->positions[position].name);
+    json["unseen"] = Json::array();
+    for (const int position : map_.positions) {
+      const std::vector<int>& given = example.line.evidence;
+      if (!std::binary_search(given.begin(), given.end(), position))
+        json["unseen"].push_back(program_->positions[position].name);
+    }
     if (arguments_.json && card_.network.kind != infer::ReasonerKind::kNone) {
       json["reasoned"] = Json::object();
       for (std::size_t i = 0; i < program_->positions.size(); ++i) {
@@ -335,6 +334,11 @@ class Predicting {
     }
     for (const auto& position : json["blank"])
       std::cout << position.get<std::string>() << " has no ink: no evidence\n";
+    if (const std::size_t unseen = json["unseen"].size(); unseen > 0)
+      std::cout
+          << unseen << " of " << map_.positions.size()
+          << " positions have no picture: what the answer holds there is a guess unless the rules decide "
+             "it\n";
     if (!json["atoms"].is_null()) {
       std::string line = "answer:";
       for (const auto& atom : json["atoms"]) line += " " + atom.get<std::string>();

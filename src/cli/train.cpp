@@ -121,9 +121,9 @@ std::string quoted(const std::string& word) {
 }
 
 std::string command_line(const TrainArguments& a) {
-  std::string text = "as2 train " + a.task;
+  std::string text = a.resume.empty() ? "as2 train " + a.task : "as2 train --resume " + quoted(a.resume);
   if (!a.preset.empty()) text += " --preset " + a.preset;
-  text += " --seed " + std::to_string(a.seed.value_or(0));
+  if (a.resume.empty()) text += " --seed " + std::to_string(a.seed.value_or(0));
   if (a.time_budget) text += " --time-budget " + json(*a.time_budget).dump();
   if (a.rate) text += " --lr " + json(*a.rate).dump();
   if (a.epochs) text += " --epochs " + std::to_string(*a.epochs);
@@ -275,6 +275,7 @@ json train_one(const TrainArguments& a, Report& report, torch::Device device, tr
   hooks.on_validation = [&](std::int64_t done, std::int64_t of) {
     report.validation(done, of, config.data.validation);
   };
+  hooks.on_warning = [&](const std::string& text) { report.warn("warning: " + text); };
   hooks.stop = &stop_on_interrupt();
   hooks.command = command_line(a);
   hooks.tensorboard = a.tensorboard;

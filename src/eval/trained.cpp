@@ -8,7 +8,7 @@ namespace as2::eval {
 
 Trained load_trained(const std::filesystem::path& weights, const std::string& task,
                      const std::vector<std::string>& overrides, const task::TaskOptions& options) {
-  Trained trained{infer::read_card(weights), nullptr};
+  Trained trained{infer::read_card(weights), nullptr, ""};
   infer::Card& card = trained.card;
   if (card.task != task) {
     throw InputError({weights.string()}, "is a model of the task '" + card.task + "', not of '" + task + "'");
@@ -22,7 +22,10 @@ Trained load_trained(const std::filesystem::path& weights, const std::string& ta
   task::Settings settings;
   settings.add_file(file.string());
   for (const std::string& setting : overrides) settings.add_override(setting);
-  const task::TaskConfig config = task::read_task(settings, task::Purpose::kEvaluation);
+  task::TaskConfig config = task::read_task(settings, task::Purpose::kEvaluation);
+  const bool same =
+      config.program.file == card.program.file && config.program.constants == card.program.constants;
+  if (same) config.program.beside = card.program.beside;
   card.network =
       infer::changed_options(card.network, settings.section("model", /*overrides=*/true),
                              [&](const std::string& field) { return settings.location("model." + field); });
@@ -30,6 +33,7 @@ Trained load_trained(const std::filesystem::path& weights, const std::string& ta
     settings.without_effect(section, "it is for training");
   settings.refuse_unused(/*overrides=*/true);
   trained.task = std::make_unique<task::Task>(config, options);
+  if (same) trained.warning = infer::changed_program(card, trained.task->program());
   if (!card.network.perception) return trained;
   // Without pictures the reasoner is by itself, and its symbols may be such as no picture shows.
   if (config.images.positions.empty() && card.network.kind == infer::ReasonerKind::kNone) {

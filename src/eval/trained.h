@@ -14,6 +14,7 @@ namespace as2::eval {
 struct Trained {
   infer::Card card;  // with its pictures where the task has them
   std::unique_ptr<task::Task> task;
+  std::string warning;  // the program has changed since the training; empty: it has not
 };
 
 // The task as the settings beside `weights` describe it, with `key=value` laid over them; of [model] only

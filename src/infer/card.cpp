@@ -145,8 +145,10 @@ json to_json(const ProgramShape& shape) {
 ProgramSource read_source(const json& object, const std::string& file) {
   const Fields fields(object, "program.", file);
   const fs::path folder = fs::path(file).parent_path();
-  ProgramSource source{
-      located_path(fields.text("file"), folder), located_path(fields.text("compiled"), folder), {}};
+  ProgramSource source;
+  source.file = located_path(fields.text("file"), folder);
+  source.compiled = located_path(fields.text("compiled"), folder);
+  source.beside = (folder / fs::path(source.file).filename()).string();
   for (const std::string& constant : fields.texts("constants"))
     source.constants.push_back(parse_constant(constant, {file}));
   return source;
@@ -294,6 +296,21 @@ void check_program(const Card& card, const compile::ConstraintProgram& program) 
     fail("its program's hash is " + card.shape.hash + ", this one's " + program.hash +
          " (a reasoner of kind " + name_of(kind) + " runs only on the program it was trained on)");
   }
+}
+
+std::string changed_program(const Card& card, const compile::ConstraintProgram& program) {
+  if (card.shape.hash == program.hash) return "";
+  return card.program.file + " is not the program that " + card.weights.string() +
+         " was trained with: it was edited since, or exchanged (the card's hash is " + card.shape.hash +
+         ", its own " + program.hash + ")";
+}
+
+fs::path find_model(const std::string& given) {
+  std::error_code none;
+  if (fs::is_directory(given, none)) return fs::path(given) / "model.safetensors";
+  const fs::path shipped = data_dir() / "models" / (given + ".safetensors");
+  if (fs::path(given).extension() == ".safetensors" || given.find('/') != std::string::npos) return given;
+  return fs::exists(shipped, none) ? shipped : default_model(given);
 }
 
 fs::path default_model(const std::string& task) {

@@ -74,6 +74,12 @@ void check_weights(const Card& card, const std::string& bytes);
 // families, a transformer on the one it was trained on, perception alone on any.
 void check_program(const Card& card, const compile::ConstraintProgram& program);
 
+// What is to be said where `program`, which the card names, is no longer what the weights were trained with;
+// empty: it is.
+std::string changed_program(const Card& card, const compile::ConstraintProgram& program);
+
+// Weights by their file, by the folder of a run, by the name of a shipped model or of its task.
+std::filesystem::path find_model(const std::string& given);
 // The weights that ship for a task: models/TASK-best.safetensors, else the first of shipped_models().
 std::filesystem::path default_model(const std::string& task);
 // The weights in models/ whose cards name the task, by name.

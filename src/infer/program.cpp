@@ -23,6 +23,10 @@ std::shared_ptr<const compile::ConstraintProgram> load_program(const ProgramSour
                                                                asp::GroundOptions grounding) {
   std::error_code none;
   const bool compiled = !source.compiled.empty() && fs::exists(source.compiled, none);
+  if (!compiled && !source.beside.empty() && !fs::exists(source.file, none))
+    throw InputError({source.file},
+                     "the program that the model was trained with is not there, nor is it " + source.beside,
+                     {"put the program beside the weights"});
   grounding.constants = compiled ? Constants() : source.constants;
   return std::make_shared<compile::ConstraintProgram>(
       compile::compile_files({compiled ? source.compiled : source.file}, grounding).program);
@@ -31,7 +35,9 @@ std::shared_ptr<const compile::ConstraintProgram> load_program(const ProgramSour
 std::string located_path(const std::string& written, const fs::path& folder) {
   if (written.empty()) return written;
   std::error_code none;
-  const fs::path beside = folder / written;
+  fs::path beside = folder / written;
+  if (fs::path(written).is_absolute() && !folder.empty() && !fs::exists(written, none))
+    beside = folder / fs::path(written).filename();
   return fs::absolute(fs::exists(beside, none) ? beside : data_dir() / written).lexically_normal().string();
 }
 

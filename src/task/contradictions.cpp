@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <unordered_set>
 
+#include "as2/decoder.h"
 #include "as2/error.h"
 #include "prob/observation.h"
 
@@ -21,20 +23,23 @@ struct Said {
 class Line {
  public:
   Line(const Task& task, const prob::Circuit& circuit, const Instances& examples, std::int64_t n)
-      : circuit_(circuit) {
+      : task_(task), circuit_(circuit) {
     const compile::ConstraintProgram& program = task.program();
     const std::vector<int>& pictured = task.pictures().positions;
     for (std::size_t i = 0; i < program.positions.size(); ++i) {
       const int position = static_cast<int>(i), shown = examples.shows[n][i];
       const bool given = examples.evidence[n][i] != 0 && shown >= 0 &&
                          !std::binary_search(pictured.begin(), pictured.end(), position);
-      if (!given && examples.observed[n][i] == 0) continue;
       const int symbol = given ? shown : examples.labels[n][i];
+      if (symbol < 0) continue;
       const compile::Position& named = program.positions[i];
       Observable about;
       about.kind = named.symbols.size() > 1 ? Observable::Kind::kSet : Observable::Kind::kAlways;
       about.set = {position, {symbol}};
-      said_.push_back({named.name + "=" + named.symbols[static_cast<std::size_t>(symbol)], about});
+      const bool label = !given && examples.observed[n][i] == 0;
+      said_.push_back(
+          {named.name + "=" + named.symbols[static_cast<std::size_t>(symbol)] + (label ? " (label)" : ""),
+           about});
     }
     const auto& atoms = task.supervision().atoms;
     for (std::size_t a = 0; examples.atoms.defined() && a < atoms.size(); ++a) {
@@ -68,13 +73,37 @@ class Line {
     if (said_.empty()) throw InputError(place, "the program has no answer set, whatever the pictures show");
     if (said_.size() == 1)
       throw InputError(place, "the line says " + text() + ", which holds in no answer set of the program",
-                       {"mend the line, or the program"});
+                       notes("mend the line, or the program"));
     throw InputError(place,
                      "the line says " + text() + ", which hold together in no answer set of the program",
-                     {"without any one of them there is an answer set; mend the line, or the program"});
+                     notes("without any one of them there is an answer set; mend the line, or the program"));
   }
 
  private:
+  // The constraints that are broken, where it is all about positions.
+  std::vector<std::string> notes(const std::string& last) const {
+    const compile::ConstraintProgram& program = task_.program();
+    decode::Query query{
+        decode::Beliefs(program.positions.size() * static_cast<std::size_t>(program.max_symbols()), 1.0)};
+    for (const Said& one : said_) {
+      if (one.about.kind == Observable::Kind::kSet && one.about.set.symbols.size() == 1)
+        query.pins.push_back({one.about.set.position, one.about.set.symbols[0]});
+    }
+    std::set<std::string> broken;
+    if (query.pins.size() == said_.size()) {
+      for (const int g : decode::Decoder(task_.shared_program()).decode(query).conflict.groups) {
+        const auto family = program.groups[static_cast<std::size_t>(g)].family;
+        const auto& named = program.families[static_cast<std::size_t>(family)];
+        broken.insert("it breaks " + named.name + " (" + named.location.file + ":" +
+                      std::to_string(named.location.line) + ")");
+      }
+    }
+    std::vector<std::string> all(broken.begin(), broken.end());
+    all.push_back(last);
+    return all;
+  }
+
+  const Task& task_;
   const prob::Circuit& circuit_;
   std::vector<Said> said_;
 };

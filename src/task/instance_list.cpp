@@ -106,6 +106,10 @@ class LineObservations {
 
   [[noreturn]] static void refuse(const ExampleLine& line, const std::string& literal,
                                   const prob::Observable& about) {
+    if (!about.known && about.kind == prob::Observable::Kind::kAlways)
+      throw InputError(line.place,
+                       in_quotes(literal) + " is observed, but the program has no atom " + about.text,
+                       {"it is misspelt, or #show hides it"});
     if (!about.known || about.kind == prob::Observable::Kind::kNever)
       throw InputError(line.place, in_quotes(literal) + " is observed, and can never hold",
                        {"the program has no such atom, or #show hides it"});
@@ -127,10 +131,12 @@ Instances read_instances(const Task& task, const std::string& path, const ListOp
   const auto count = static_cast<std::int64_t>(lines.size()),
              positions = static_cast<std::int64_t>(program.positions.size());
   Instances instances = Instances::blank(count, positions);
+  instances.lines = {count, 1, 0};
   Table<std::int32_t> pictures(count, positions, -1);
   PictureFiles files(task.options().with_pictures);
   for (std::int64_t n = 0; n < count; ++n) {
     const ExampleLine& line = lines[static_cast<std::size_t>(n)];
+    instances.lines[n][0] = line.place.line;
     for (const auto& [position, symbol] : line.labels)
       instances.labels[n][position] = static_cast<std::int16_t>(symbol);
     for (const auto& [position, file] : line.images) pictures[n][position] = files.add(file, line);

@@ -49,7 +49,7 @@ Instances Instances::slice(std::int64_t first, std::int64_t count) const {
   };
   for (const auto field : {&Instances::labels, &Instances::shows}) cut(field);
   for (const auto field : {&Instances::evidence, &Instances::known, &Instances::observed}) cut(field);
-  cut(&Instances::pictures);
+  for (const auto field : {&Instances::pictures, &Instances::lines}) cut(field);
   cut(&Instances::atoms);
   return part;
 }

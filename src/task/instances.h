@@ -44,6 +44,7 @@ struct Instances {
   // [instances, atoms] for the atoms that the task observes: 1 and 0, holds or does not; −1: not observed.
   // Undefined: the task observes none.
   Table<std::int8_t> atoms;
+  Table<std::int32_t> lines;  // [instances, 1]: where they stand in their file. Undefined: they are of none
 
   // Examples that say nothing yet.
   static Instances blank(std::int64_t count, std::int64_t positions);

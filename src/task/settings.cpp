@@ -8,6 +8,7 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <map>
 #include <sstream>
 
 #include "files.h"
@@ -242,8 +243,14 @@ void Settings::refuse_unused(bool overrides) const {
       if (key == section || key.rfind(section + ".", 0) == 0)
         throw InputError(entry.location, "'" + key + "' has no effect here: " + why);
     }
-    std::string nearest;
-    std::size_t distance = 4;
+    static const std::map<std::string, std::string> elsewhere = {// what others call it
+                                                                 {"train.lr", "train.rate"},
+                                                                 {"train.learning_rate", "train.rate"},
+                                                                 {"train.batch_size", "train.batch"},
+                                                                 {"train.seed", "seed"}};
+    const auto other_name = elsewhere.find(key);
+    std::string nearest = other_name != elsewhere.end() ? other_name->second : "";
+    std::size_t distance = nearest.empty() ? 4 : 0;
     for (const auto& [other, candidate] : entries_) {
       if (!candidate.used) continue;
       if (const std::size_t d = edit_distance(key, other); d < distance) distance = d, nearest = other;

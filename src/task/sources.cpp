@@ -17,7 +17,17 @@ Instances answers(const Task& task, Part part, std::int64_t count) {
 
 // A file's last examples are for validation, and for testing.
 Instances share_of(const Task& task, const Instances& all, Part part, std::int64_t count) {
-  const std::int64_t held = std::min(task.config().data.validation, all.size() / 2);
+  const DataConfig& data = task.config().data;
+  const std::int64_t held = data.validation;
+  if (all.size() < 2)
+    throw InputError({data.path}, "has one example, which is too few",
+                     {"the last data.validation examples pick the checkpoint, those before are trained on"});
+  if (held >= all.size())
+    throw InputError({data.path},
+                     "has " + std::to_string(all.size()) + " examples, and data.validation = " +
+                         std::to_string(held) + " leaves none to train on",
+                     {"the last data.validation examples pick the checkpoint; set it to less, say " +
+                      std::to_string(std::max<std::int64_t>(1, all.size() / 10))});
   if (part != Part::kTrain) return all.slice(all.size() - held, held);
   return all.slice(0, std::min(count, all.size() - held));
 }

@@ -98,15 +98,27 @@ void check_losses(const Config& config, const task::Task& task, const nn::Model&
           "labels.positions hides some of them",
           {"set train.perceived_share = 1, or let those labels be used"});
   }
+  const auto refuse = [&](const torch::Tensor& rows, const std::string& what,
+                          const std::vector<std::string>& notes) {
+    const std::int64_t count = rows.sum().item<std::int64_t>();
+    if (count == 0) return;
+    SourceLocation place;
+    if (given.lines.defined())
+      place = {config.data.path, given.lines[rows.nonzero()[0][0].item<std::int64_t>()][0]};
+    throw InputError(
+        place, std::to_string(count) + " of " + std::to_string(examples.size()) + " examples " + what, notes);
+  };
   for (const char* term : {"query", "a-nesi"}) {
     if (!weighs(term)) continue;
-    const std::int64_t silent = (~says_something(examples, false)).sum().item<std::int64_t>();
-    if (silent > 0) {
-      throw InputError(std::string("losses.") + term + ": " + std::to_string(silent) + " of " +
-                           std::to_string(examples.size()) + " examples observe nothing",
-                       {"name positions or derived atoms in labels.observed, for example total(_)",
-                        "labels that leave an example's derived atoms open need \"observed\" in its line"});
-    }
+    const std::string to = std::string(" to losses.") + term;
+    refuse(~says_something(examples, false), "observe nothing, and say nothing" + to,
+           {"name positions or derived atoms in labels.observed, for example total(_)",
+            "labels that leave an example's derived atoms open need \"observed\" in its line"});
+    if (given.lines.defined())
+      refuse(~with_picture.any(1), "have no picture, and can teach nothing" + to,
+             {"name one: \"images\": {\"" +
+              task.program().positions[static_cast<std::size_t>(task.pictures().positions[0])].name +
+              "\": \"a.png\"}, or leave the line out"});
   }
   if (!some(says_something(task::tensors_of(validation, torch::kCPU), true)))
     throw InputError(

@@ -6,6 +6,7 @@
 
 #include "as2/error.h"
 #include "files.h"
+#include "formats/sha256.h"
 #include "random.h"
 #include "random_scope.h"
 #include "torch_compat.h"
@@ -86,6 +87,7 @@ Trainer::Trainer(const Config& config, const nn::ModelOptions& model, const Task
   const Instances examples = task.instances(Part::kTrain, config_.data.train),
                   validation = task.instances(Part::kValidation, config_.data.validation);
   check_losses(config_, task, *model_, examples, validation);
+  if (!config_.data.path.empty()) data_hash_ = formats::sha256(read_file(config_.data.path));
   make_operators();
   optimizer_ = std::make_unique<Optimizer>(
       parameter_groups(*model_, inference_model_.get(), config_.train.perception_rate),
@@ -119,7 +121,9 @@ Trainer::Trainer(const Config& config, const nn::ModelOptions& model, const Task
   if (options.batch > batches_->size()) {
     throw InputError("train.batch = " + std::to_string(options.batch) + ", but an epoch has only " +
                          std::to_string(batches_->size()) + " examples",
-                     {"set at most as many, or raise data.train"});
+                     {config_.data.path.empty() || config_.data.train <= batches_->size()
+                          ? "set at most as many, or raise data.train"
+                          : "set at most as many; data.path has no more beside those for validation"});
   }
   forward_.evidence_gradient = config_.train.evidence_gradient;
   forward_.perceived_rows = batches_->own(perceived);

@@ -60,8 +60,9 @@ struct TrainHooks {
   std::function<void(std::int64_t done, std::int64_t of)> on_validation;
   std::function<void(const char*)> on_stage;  // after each stage of a step, where no graph is captured
   const std::atomic<bool>* stop = nullptr;    // set on any rank: all save and return
-  std::string command;                        // for the model's card
-  bool tensorboard = false;                   // also writes what TensorBoard reads
+  std::string command;  // for the model's card; a resumed run's follows what it was before
+  std::function<void(const std::string&)> on_warning;  // what a user must not miss, on rank 0
+  bool tensorboard = false;                            // also writes what TensorBoard reads
 };
 
 // Why a run ended.
@@ -140,6 +141,7 @@ class Trainer {
   torch::Device device_;
   Workers& workers_;
   TrainHooks hooks_;
+  std::string data_hash_;  // SHA-256 of data.path; empty: there is none
   tp::SoftTp soft_tp_;
   std::shared_ptr<nn::Model> model_;
   torch::Tensor mask_;

@@ -193,6 +193,8 @@ void Trainer::save_state() const {
                       {"validated", config_.train.time_budget > 0 ? validated_ : 0},
                       {"best_validation", best_validation_},
                       {"seed", config_.seed},
+                      {"command", hooks_.command},
+                      {"data", data_hash_},
                       {"program", task_.program().hash}};
   file.metadata["place"] = place.dump();
   formats::write_safetensors(folder_ / "state.safetensors", file);
@@ -209,6 +211,8 @@ void Trainer::resume() {
 }
 
 void Trainer::take_place(const json& place) {
+  if (const std::string before = place.value("command", ""); !before.empty())
+    hooks_.command = before + " && " + hooks_.command;
   epoch_ = place["epoch"];
   index_ = place["index"];
   step_ = place["step"];
@@ -235,6 +239,9 @@ std::string Trainer::read_state() {
     throw InputError({path.string()}, "was trained on another program",
                      {"compile the program it was started with"});
   }
+  if (const std::string before = place.value("data", data_hash_); before != data_hash_ && hooks_.on_warning)
+    hooks_.on_warning(config_.data.path + " is not the file that the run was started with: it goes on with " +
+                      "other examples, and its weights will not be those of one run");
   torch::NoGradGuard no_grad;
   for (auto& [name, tensor] : state()) {
     const formats::SafeTensor* saved = file.find(name);

@@ -96,6 +96,59 @@ stop_at = 0.98
     }
     return text;
   }
+  // Fewer lines than there are, and fewer pictures than positions, of the model in `run`.
+  void ask_less() const {
+    const auto evaluated = [&](const std::string& more) {
+      const Finished finished = run("eval own --model run --json --quiet " + more);
+      EXPECT_EQ(finished.exit_code, 0) << finished.err;
+      EXPECT_EQ(finished.err, "");
+      return Json::parse(finished.out);
+    };
+    const Json kept = evaluated("--count 7"), listed = evaluated("--list lists/new.jsonl --count 4");
+    EXPECT_EQ(kept["boards"], 7);
+    EXPECT_EQ(kept["pictures"], "validation") << "lines that picked the checkpoint are no test";
+    EXPECT_EQ(listed["boards"], 4);
+    EXPECT_EQ(listed["pictures"], "listed");
+    EXPECT_EQ(evaluated("")["boards"], 40);
+    const Finished clues = run("eval own --model run --clues 3");
+    EXPECT_EQ(clues.exit_code, 2);
+    EXPECT_THAT(clues.err, HasSubstr("--clues does not apply: examples of the task 'own' are instances"));
+
+    const std::string one = "predict --model run --image 'bars(1,_)=pictures/" + picture(1, 2) + "'";
+    EXPECT_EQ(Json::parse(run(one + " --json").out)["unseen"], Json::array({"bars(2,_)"}));
+    EXPECT_THAT(run(one).out, HasSubstr("1 of 2 positions have no picture: what the answer holds there"));
+    const Finished both = run(one + " --image 'bars(2,_)=pictures/" + picture(1, 2) + "'");
+    EXPECT_THAT(both.out, Not(HasSubstr("no picture")));
+    EXPECT_EQ(both.err, "");
+  }
+
+  // The model in `run` with its program edited, moved beside a copy of the weights, and gone.
+  void ask_elsewhere() const {
+    const std::string program = read_file(path("pair.lp"));
+    const std::string picture = " --image 'bars(1,_)=pictures/b2.png' --image 'bars(2,_)=pictures/b2.png'";
+    write_file(path("pair.lp"), program + ":- bars(1,3), bars(2,3).\n");
+    const std::string changed = "pair.lp is not the program that run/model.safetensors was trained with";
+    EXPECT_THAT(run("predict --model run" + picture).err, HasSubstr(changed));
+    EXPECT_THAT(run("eval own --model run --count 4 --quiet").err, HasSubstr(changed));
+    fs::remove(path("pair.lp"));
+    fs::create_directories(path("moved"));
+    for (const char* file : {"model.safetensors", "model.json", "model.toml"})
+      fs::copy_file(path("run") / file, path("moved") / file);
+    for (const std::string& verb :
+         {"predict --model moved" + picture, std::string("eval own --model moved")}) {
+      const Finished missing = run(verb);
+      EXPECT_EQ(missing.exit_code, 1);
+      EXPECT_THAT(missing.err, ::testing::AllOf(HasSubstr("pair.lp: error: the program that the model was"),
+                                                HasSubstr("moved/pair.lp")));
+      write_file(path("moved/pair.lp"), program);
+      const Finished found = run(verb + (verb[0] == 'e' ? " --count 4 --quiet" : ""));
+      EXPECT_EQ(found.exit_code, 0) << found.err;
+      EXPECT_EQ(found.err, "");
+      fs::remove(path("moved/pair.lp"));
+    }
+    write_file(path("pair.lp"), program);
+  }
+
   fs::path path(const std::string& name) const { return folder_ / name; }
   Finished run(const std::string& arguments) const { return testing::run_as2(folder_.str(), arguments); }
 
@@ -151,6 +204,8 @@ TEST_F(OwnPictures, TrainedFromSumsAloneEvaluatedAndAsked) {
   }
   EXPECT_EQ(n, 9);
   EXPECT_GE(right, 8) << asked.out;
+  ask_less();
+  ask_elsewhere();
 }
 
 TEST_F(OwnPictures, WhatCannotBeToldApartIsSaidBeforehand) {
@@ -266,9 +321,54 @@ TEST_F(OwnPictures, ALineThatCannotBeUsedIsNamed) {
   refused({{"images", both}, {"observed", {"sum(2)", "not sum(2)"}}}, "to hold and not to hold");
   refused({{"images", both}, {"observed", {"sum(2)", "sum(3)", "not sum(6)"}}},
           "sum(2), sum(3), which hold together in no answer set");
+  refused({{"images", both}, {"labels", {{a, "1"}, {b, "1"}}}, {"observed", {"sum(4)", "not sum(5)"}}},
+          "says bars(1,_)=1 (label), bars(2,_)=1 (label), sum(4), which hold together in no answer set");
+  refused({{"images", both}, {"observed", {"not sum(77)"}}}, "but the program has no atom sum(77)");
   formats::write_png(path("pictures/blank.png"), formats::Image(56, 56, 255));
   refused({{"images", {{a, file}, {b, "../pictures/blank.png"}}}, {"observed", {"sum(2)"}}},
           "a picture without ink is no evidence");
+  // A constraint that labels break is named.
+  write_file(path("pair.lp"), read_file(path("pair.lp")) + ":- bars(1,2), bars(2,2).\n");
+  refused({{"images", both}, {"labels", {{a, "2"}, {b, "2"}}}}, "pair.lp:4)");
+}
+
+// Lines that say too little, too few lines, and a file that changes while a run rests.
+TEST_F(OwnPictures, WhatAFileOfLinesIsTooLittleForIsSaid) {
+  fs::create_directories(path("lists"));
+  const std::string good = lines(
+      {0, 1},
+      [](Json& line, int a, int b) {
+        line["observed"] = {{"sum(_)", a + b}};
+      },
+      6);
+  const auto trained = [&](const std::string& text, const std::string& more) {
+    write_file(path("lists/train.jsonl"), text);
+    return run("train own.toml --out run --device cpu --quiet --set data.validation=10 --epochs 1 " + more);
+  };
+  const auto refused = [&](const std::string& text, const std::string& more, const std::string& message) {
+    const Finished finished = trained(text, more);
+    EXPECT_EQ(finished.exit_code, 1) << message;
+    EXPECT_THAT(finished.err, HasSubstr(message));
+  };
+  const std::string file = "../pictures/" + picture(1, 0), first = good.substr(0, good.find('\n') + 1);
+  refused(first + Json{{"images", {{"bars(1,_)", file}}}}.dump() + "\n" + good, "",
+          "train.jsonl:2: error: 1 of 46 examples observe nothing");
+  refused(first + "\n" + Json{{"observed", {"sum(2)"}}}.dump() + "\n" + good, "",
+          "train.jsonl:3: error: 1 of 46 examples have no picture, and can teach nothing");
+  refused(first, "", "train.jsonl: error: has one example, which is too few");
+  refused(good, "--set data.validation=54",
+          "train.jsonl: error: has 54 examples, and data.validation = 54 leaves none to train on");
+  refused(good, "--batch 50", "set at most as many; data.path has no more beside those for validation");
+  refused(good, "--set train.lr=1", "no setting is called 'train.lr'\nnote: did you mean 'train.rate'?");
+
+  ASSERT_EQ(trained(good, "--set data.validation=30").exit_code, 0) << "more than half is no mistake";
+  write_file(path("lists/train.jsonl"), good + first);
+  const Finished resumed = run("train --resume run --epochs 2 --device cpu --quiet");
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_THAT(resumed.err, HasSubstr("train.jsonl is not the file that the run was started with"));
+  EXPECT_THAT(read_file(path("run/state.safetensors")),
+              HasSubstr("as2 train own.toml --seed 0 --epochs 1 --set data.validation=10 "
+                        "--set data.validation=30 && as2 train --resume run --epochs 2"));
 }
 
 }  // namespace
