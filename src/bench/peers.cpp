@@ -314,17 +314,24 @@ std::vector<json> read_peer_rows(const std::string& path) {
   return rows;
 }
 
-int run_peers(const PeerOptions& options) {
-  const std::vector<json> finished = read_peer_rows(options.out);
+std::vector<const Peer*> chosen_peers(const std::vector<std::string>& only) {
   std::vector<const Peer*> chosen;
   for (const Peer& peer : peers()) {
-    if (wanted(peer, options.only)) chosen.push_back(&peer);
+    if (wanted(peer, only)) chosen.push_back(&peer);
   }
   if (chosen.empty()) throw InputError("--only matches no row", {"`as2 bench peers --list` names them all"});
+  return chosen;
+}
+
+int run_peers(const PeerOptions& options) {
+  const std::vector<json> finished = read_peer_rows(options.out);
+  const std::vector<const Peer*> chosen = chosen_peers(options.only);
   if (!options.boards.empty() &&
       std::none_of(chosen.begin(), chosen.end(), [](const Peer* peer) { return peer->fewest_clues; }))
     throw InputError("--boards has no effect: none of the rows is tested on the fewest clues",
                      {"leave it out, or choose rows of that table with --only 'the fewest'"});
+  // A place that cannot be written to is no place for an hour of runs.
+  if (!std::ofstream(options.out, std::ios::app)) throw EnvironmentError("cannot write to " + options.out);
   int failed = 0;
   for (const std::int64_t seed : options.seeds) {
     for (const Peer* peer : chosen) {

@@ -26,6 +26,8 @@ struct Peer {
   std::string trained;                // for how long, as they say
 };
 const std::vector<Peer>& peers();
+// Those whose title contains one of the words; all if there is none. InputError if none does.
+std::vector<const Peer*> chosen_peers(const std::vector<std::string>& only);
 // "TABLE: SYSTEM (TASK, PRESET)", with the boards it trains on.
 std::string title_of(const Peer& peer);
 

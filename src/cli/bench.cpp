@@ -40,7 +40,8 @@ struct PeerArguments {
 
 int compare_peers(const PeerArguments& a) {
   if (a.list) {
-    for (const bench::Peer& peer : bench::peers()) std::cout << bench::title_of(peer) << '\n';
+    for (const bench::Peer* peer : bench::chosen_peers(a.options.only))
+      std::cout << bench::title_of(*peer) << '\n';
     return kDone;
   }
   if (!a.table.empty()) {
@@ -58,7 +59,9 @@ int compare_peers(const PeerArguments& a) {
   options.stop = &stop_on_interrupt();
   options.report = [](const std::string& text) { std::cerr << "peers: " << text << std::endl; };
   const int failed = bench::run_peers(options);
-  std::cout << bench::peers_document(bench::read_peer_rows(options.out));
+  const std::vector<nlohmann::json> rows = bench::read_peer_rows(options.out);
+  if (!rows.empty()) std::cout << bench::peers_document(rows);
+  if (options.stop->load()) options.report("stopped; the same command goes on from " + options.out);
   if (failed == 0) return kDone;
   throw EnvironmentError(std::to_string(failed) + " runs failed; the others are in " + options.out,
                          {"the same command repeats only those that failed"});

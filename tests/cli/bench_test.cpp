@@ -235,6 +235,10 @@ TEST_F(BenchVerb, PeersRefuseWhatMakesNoSense) {
   EXPECT_THAT(idle.err, HasSubstr("--boards has no effect"));
   EXPECT_EQ(run("peers --table boards.txt --picture boards.txt").exit_code, 2);
   EXPECT_EQ(run("peers --only nobody --out none.jsonl").exit_code, 1);
+  EXPECT_EQ(run("peers --list --only nobody").exit_code, 1);
+  EXPECT_THAT(run("peers --list --only '(addition, slash)'").out,
+              ::testing::EndsWith("SLASH (addition, slash)\n"));
+  EXPECT_EQ(run("peers --only '(addition, slash)' --out /").exit_code, 4) << "before the first run";
   EXPECT_EQ(run("peers --seeds x").exit_code, 2);
   EXPECT_EQ(run("peers --device moon").exit_code, 2);
   EXPECT_EQ(run("peers --minutes 0").exit_code, 2);
