@@ -144,23 +144,23 @@ TEST_P(Programs, GroundProgramHasTheAnswerSetsOfTheText) {
   EXPECT_EQ(answer_sets({"--mode=clasp"}, to_aspif(ground_program)), expected);
 }
 
-INSTANTIATE_TEST_SUITE_P(Shipped, Programs,
-                         testing::Values(Shipped{"sudoku", "b=2", 288},
-                                         Shipped{"sudoku_pairwise", "b=2", 288}, Shipped{"addition", "", 100},
-                                         Shipped{"addition", "n=3", 1000},
-                                         Shipped{"multi_digit_addition", "n=1", 100},
-                                         Shipped{"latin_square", "", 576}, Shipped{"futoshiki", "", 1},
-                                         Shipped{"killer_sudoku", "", 1}, Shipped{"graph_colouring", "", 6},
-                                         Shipped{"n_queens", "", 92}, Shipped{"magic_square", "", 8},
-                                         Shipped{"reachability", "", 30}, Shipped{"scheduling", "", 26},
-                                         Shipped{"birds_fly", "", 288}, Shipped{"greater", "", 100},
-                                         Shipped{"greater_sum", "", 100}, Shipped{"greater_nogoods", "", 100},
-                                         Shipped{"parity", "", 100}, Shipped{"grid_path", "", 512}),
-                         [](const auto& test) {
-                           std::string name = std::string(test.param.program) + "_" + test.param.constant;
-                           std::replace(name.begin(), name.end(), '=', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Shipped, Programs,
+    testing::Values(Shipped{"sudoku", "b=2", 288}, Shipped{"sudoku_pairwise", "b=2", 288},
+                    Shipped{"addition", "", 100}, Shipped{"addition", "n=3", 1000},
+                    Shipped{"multi_digit_addition", "n=1", 100}, Shipped{"latin_square", "", 576},
+                    Shipped{"futoshiki", "", 1}, Shipped{"killer_sudoku", "", 1},
+                    Shipped{"graph_colouring", "", 6}, Shipped{"n_queens", "", 92},
+                    Shipped{"magic_square", "", 8}, Shipped{"reachability", "", 30},
+                    Shipped{"scheduling", "", 26}, Shipped{"birds_fly", "", 288}, Shipped{"greater", "", 100},
+                    Shipped{"greater_sum", "", 100}, Shipped{"greater_nogoods", "", 100},
+                    Shipped{"parity", "", 100}, Shipped{"grid_path", "", 512},
+                    Shipped{"shortest_path", "n=2", 81}, Shipped{"addition_rule", "", 100}),
+    [](const auto& test) {
+      std::string name = std::string(test.param.program) + "_" + test.param.constant;
+      std::replace(name.begin(), name.end(), '=', '_');
+      return name;
+    });
 
 struct CompiledFile {
   const char* file;
@@ -177,12 +177,14 @@ const std::vector<CompiledFile>& compiled_files() {
       {"addition.as2c", "addition.lp", {}},
       {"addition-n4.as2c", "addition.lp", {{"n", "4"}}},
       {"addition-n8.as2c", "addition.lp", {{"n", "8"}}},
+      {"addition_rule.as2c", "addition_rule.lp", {}},
       {"digit.as2c", "digit.lp", {}},
       {"greater.as2c", "greater.lp", {}},
       {"greater_sum.as2c", "greater_sum.lp", {}},
       {"greater_nogoods.as2c", "greater_nogoods.lp", {}},
       {"parity.as2c", "parity.lp", {}},
       {"grid_path.as2c", "grid_path.lp", {}},
+      {"shortest_path.as2c", "shortest_path.lp", {}},
       {"formula.as2c", "formula.lp", {}},
       {"multi_digit_addition.as2c", "multi_digit_addition.lp", {}},
       {"multi_digit_addition-n1.as2c", "multi_digit_addition.lp", {{"n", "1"}}},
