@@ -1,14 +1,19 @@
 """Builds the wheel: CMake makes the package, a wheel is a zip file of it (PEP 517 and 427).
 
-No setuptools, no network: what is needed is what the project itself needs. The build folder is that of ./as2, so that
-nothing is compiled twice; AS2_PRESET names another preset.
+No setuptools, no network: what is needed is what the project itself needs. Nothing is compiled twice where the build
+folder of ./as2 is for the PyTorch of this Python; for another PyTorch there is a folder of its own beside it.
+AS2_PRESET names another preset, AS2_BUILD_DIR a folder to look at before that of ./as2; CMAKE_ARGS are passed on.
 """
 import base64
+import contextlib
+import fcntl
 import hashlib
 import os
 import pathlib
 import platform
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -24,28 +29,78 @@ def _run(*words):
         sys.exit(f"as2: failed: {' '.join(map(str, words))}")
 
 
-def _cmake_arguments():
+def _pytorch():
     try:
         import torch
     except ImportError:
         sys.exit("as2: this Python has no PyTorch: install it (Debian: python3-torch) and pass --no-build-isolation to pip")
+    return torch
+
+
+def _cmake_files(torch):
+    """The folder in which CMake finds this PyTorch; None where CMake looks anyway, as in Debian."""
     prefix = pathlib.Path(torch.utils.cmake_prefix_path)
-    found = [f"-DCMAKE_PREFIX_PATH={prefix}"] if prefix.is_dir() else []  # Debian's is where CMake looks anyway
-    return [*found, f"-DAS2_PYTHON={sys.executable}"]
+    return prefix.resolve() if prefix.is_dir() else None
 
 
-def _built_package():
+def _is_for(build, torch):
+    """Whether the folder is configured for this PyTorch."""
+    try:
+        cache = (build / "CMakeCache.txt").read_text(encoding="utf-8")
+        built_for = (build / "python" / "as2" / "_built_for.py").read_text(encoding="utf-8")
+    except OSError:
+        return False
+    version = re.search(r'^torch = "(\d+\.\d+)', built_for, re.M)
+    if not version or not re.match(re.escape(version.group(1)) + r"\b", torch.__version__):
+        return False
+    where = re.search(r"^Torch_DIR:[A-Z]*=(.*)$", cache, re.M)
+    prefix = _cmake_files(torch)
+    return prefix is None or (where is not None and prefix in pathlib.Path(where.group(1)).resolve().parents)
+
+
+def _build_folder(torch, preset):
+    usual = [ROOT / "build" / preset]
+    if "AS2_BUILD_DIR" in os.environ:
+        usual.insert(0, pathlib.Path(os.environ["AS2_BUILD_DIR"]))
+    own = ROOT / "build" / f"{preset}-torch-{re.sub(r'[^0-9A-Za-z.]', '-', torch.__version__)}"
+    return next((folder for folder in usual if _is_for(folder, torch)), own)
+
+
+def _require_nvcc(torch):
+    """PyTorch's CMake files stop, with other words, where PyTorch is for CUDA and there is no compiler for it."""
+    home = pathlib.Path(os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH") or "/usr/local/cuda")
+    if torch.version.cuda and not (os.environ.get("CUDACXX") or shutil.which("nvcc") or (home / "bin" / "nvcc").exists()):
+        sys.exit(f"as2: this PyTorch is for CUDA {torch.version.cuda}, and building against it needs CUDA's compiler nvcc: install "
+                 "CUDA's toolkit of that version and put nvcc on PATH, or install a PyTorch for the CPU")
+
+
+@contextlib.contextmanager
+def _alone_in(build):
+    """./as2 takes the same lock: two builds in one folder spoil each other."""
+    build.mkdir(parents=True, exist_ok=True)
+    with open(build / ".lock", "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def built_package():
+    """The folder of the package, built for the PyTorch of this Python."""
+    torch = _pytorch()
     preset = os.environ.get("AS2_PRESET", "release")
-    build = ROOT / "build" / preset
-    if not (build / "build.ninja").exists():
-        _run("cmake", "--preset", preset, *_cmake_arguments())
-    _run("cmake", "--build", "--preset", preset, "--target", "as2-python", "--parallel", str(os.cpu_count() or 1))
+    build = _build_folder(torch, preset)
+    with _alone_in(build):
+        if not (build / "build.ninja").exists():
+            _require_nvcc(torch)
+            prefix = _cmake_files(torch)
+            _run("cmake", "--preset", preset, "-B", build, f"-DAS2_PYTHON={sys.executable}",
+                 *([f"-DCMAKE_PREFIX_PATH={prefix}"] if prefix else []), *shlex.split(os.environ.get("CMAKE_ARGS", "")))
+        _run("cmake", "--build", build, "--target", "as2-python", "--parallel", str(os.cpu_count() or 1))
     return build / "python" / "as2"
 
 
 def _files():
     """(name in the wheel, path) of everything it holds."""
-    package = _built_package()
+    package = built_package()
     for path in sorted(package.rglob("*")):
         if path.is_file() and not NOT_SHIPPED & set(path.relative_to(package).parts):
             yield "as2/" + path.relative_to(package).as_posix(), path

@@ -12,10 +12,10 @@ from ._library import ops as _ops  # noqa: F401 (loads the library, or says why 
 from ._models import Network, load, mnist, solve
 from ._program import Program, compile  # noqa: A004
 from ._results import (Approximation, Change, Conflict, Decoded, DecodedBatch, Family, Group, Message, Model, Position, Solution,
-                       UniqueReading, Verdict, Violation)
+                       UniqueReading, Verdict, Verdicts, Violation)
 from ._tensor import Module, SoftTp
 from .errors import CircuitTooLarge, EnvironmentError, InputError  # noqa: A004
 
 __all__ = ["Approximation", "Change", "CircuitTooLarge", "Conflict", "Decoded", "DecodedBatch", "EnvironmentError", "Family", "Group",
            "InputError", "Message", "Model", "Module", "Network", "Position", "Program", "SoftTp", "Solution",
-           "UniqueReading", "Verdict", "Violation", "compile", "load", "mnist", "solve"]
+           "UniqueReading", "Verdict", "Verdicts", "Violation", "compile", "load", "mnist", "solve"]

@@ -2,12 +2,20 @@
 from __future__ import annotations
 
 import difflib
-from typing import Any, List, NamedTuple, Optional, Sequence
+from typing import TYPE_CHECKING, Any, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 import torch
 
 from ._library import call, ops
+from ._options import texts
 from .errors import input_error, warn
+
+if TYPE_CHECKING:
+    from ._program import Program
+
+BeliefsByName = Mapping[str, Mapping[Any, float]]  # {position: {symbol: probability}}
+GivenBeliefs = Union[torch.Tensor, BeliefsByName, Sequence[BeliefsByName]]
+GivenAssignments = Union[torch.Tensor, Mapping[str, Any], Sequence[Mapping[str, Any]]]  # {position: symbol}
 
 _SUM_TOLERANCE = 1e-3  # as on the command line
 
@@ -18,7 +26,7 @@ class Beliefs(NamedTuple):
     single: bool                      # one instance was given, not a batch
 
 
-def require_position(program: Any, name: Any) -> int:
+def require_position(program: "Program", name: Any) -> int:
     index = program.index.get(str(name))
     if index is not None:
         return index
@@ -26,7 +34,7 @@ def require_position(program: Any, name: Any) -> int:
     raise input_error(f"the program has no position '{name}'", f"the nearest position is '{near[0]}'" if near else "")
 
 
-def require_symbol(program: Any, position: int, symbol: Any) -> int:
+def require_symbol(program: "Program", position: int, symbol: Any) -> int:
     at = program.positions[position]
     text = ("true" if symbol else "false") if isinstance(symbol, bool) else str(symbol)
     try:
@@ -36,7 +44,7 @@ def require_symbol(program: Any, position: int, symbol: Any) -> int:
         raise input_error(f"position '{at.name}' has no symbol '{symbol}'", f"its symbols are {shown}") from None
 
 
-def _of_dict(program: Any, given: dict, p: torch.Tensor, believed: torch.Tensor) -> None:
+def _of_dict(program: "Program", given: dict, p: torch.Tensor, believed: torch.Tensor) -> None:
     for name, row in given.items():
         i = require_position(program, name)
         if not isinstance(row, dict):
@@ -46,13 +54,16 @@ def _of_dict(program: Any, given: dict, p: torch.Tensor, believed: torch.Tensor)
         p[i] = 0
         for symbol, value in row.items():
             s = require_symbol(program, i, symbol)
-            p[i, s] = float(value)
+            try:
+                p[i, s] = float(value)
+            except (TypeError, ValueError):
+                raise input_error(f"belief of '{name}' in '{symbol}': found {value!r}, expected a number") from None
             # {"true": 0.2} says what is left for "false".
             if len(row) == 1 and len(program.positions[i].symbols) == 2 and 0 <= p[i, s] < 1:
                 p[i, 1 - s] = 1 - p[i, s]
 
 
-def _normalised(program: Any, p: torch.Tensor) -> torch.Tensor:
+def _normalised(program: "Program", p: torch.Tensor) -> torch.Tensor:
     """Rows sum to 1 as they are, or are made to, with a warning."""
     mask = program.mask.to(p.device)
     total = torch.where(mask, p.detach(), torch.zeros((), dtype=p.dtype, device=p.device)).sum(-1)
@@ -70,7 +81,7 @@ def _normalised(program: Any, p: torch.Tensor) -> torch.Tensor:
     return torch.where(off.unsqueeze(-1), p / total.clamp_min(1e-38).unsqueeze(-1), p)
 
 
-def read_beliefs(program: Any, given: Any) -> Beliefs:
+def read_beliefs(program: "Program", given: Any) -> Beliefs:
     """A tensor [positions, symbols] or [batch, positions, symbols], a dict, or a list of dicts.
 
     In a dict a position left out is uniform where a distribution is needed and weighs 1 in probabilities; a
@@ -103,17 +114,17 @@ def read_beliefs(program: Any, given: Any) -> Beliefs:
     return Beliefs(_normalised(program, p), believed, single)
 
 
-def read_positions(program: Any, given: Any, batch: int) -> List[List[int]]:
+def read_positions(program: "Program", given: Any, batch: int) -> List[List[int]]:
     """Positions by name, or bool [positions] or [batch, positions]; a list of indices per instance."""
     if isinstance(given, torch.Tensor):
         if given.dtype != torch.bool or given.shape[-1] != len(program.positions) or given.dim() > 2:
             raise input_error("evidence as a tensor must be bool [positions] or [batch, positions]")
         return [row.nonzero().flatten().tolist() for row in given.expand(batch, -1)]
-    names = [given] if isinstance(given, str) else list(given)
+    names = texts("evidence", given)
     return [[require_position(program, name) for name in names]] * batch
 
 
-def read_assignments(program: Any, given: Any) -> "tuple[torch.Tensor, bool]":
+def read_assignments(program: "Program", given: Any) -> Tuple[torch.Tensor, bool]:
     """Symbols [batch, positions] int64, and whether one assignment was given, not a batch."""
     if isinstance(given, torch.Tensor):
         single = given.dim() == 1

@@ -10,7 +10,7 @@ import torch
 
 from . import _built_for, errors
 
-_MARK = "as2-error "
+_MARK = "\nas2-error "  # begins the last line of an error of ours: library/errors.h
 
 
 def _load() -> None:
@@ -23,9 +23,9 @@ def _load() -> None:
     try:
         torch.ops.load_library(str(library))
     except OSError as error:
-        raise errors.EnvironmentError(
-            f"{library}: error: the library cannot be loaded: {error}"
-            "\nnote: ./as2 python builds it; another PyTorch needs another build", str(library)) from None
+        raise errors.EnvironmentError(  # PyTorch 2.x gives the reason as the error's cause alone
+            f"{library}: error: the library cannot be loaded: {error.__cause__ or error}"
+            "\nnote: ./as2 python builds it; another PyTorch needs another build", str(library)) from error
 
 
 _load()
@@ -34,17 +34,15 @@ classes = torch.classes.as2
 
 
 def _translated(error: RuntimeError) -> BaseException:
-    text = str(error)
-    start = text.find(_MARK)
-    if start < 0:
+    what, mark, rest = str(error).rpartition(_MARK)
+    if not mark:
         return error
-    said, _ = json.JSONDecoder().raw_decode(text, start + len(_MARK))
-    kind, what = said["kind"], said["what"]
-    if kind == "MemoryError":
+    about, _ = json.JSONDecoder().raw_decode(rest)
+    if about["kind"] == "MemoryError":
         return MemoryError(what)
-    if kind == "ContractError":
+    if about["kind"] == "ContractError":
         return RuntimeError(what)
-    return getattr(errors, kind)(what, said["file"], said["line"], said["column"])
+    return getattr(errors, about["kind"])(what, about["file"], about["line"], about["column"])
 
 
 def call(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -55,7 +53,7 @@ def call(function: Callable[..., Any], *arguments: Any) -> Any:
         raise _translated(error) from None
 
 
-# torch.compile traces an operator, not the handling of its errors.
+# torch.compile traces an operator, not the handling of its errors: those then come as RuntimeError, with their text.
 _compiling: Callable[[], bool] = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
 
 

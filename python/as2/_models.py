@@ -4,11 +4,12 @@ from __future__ import annotations
 import json
 import os
 import pathlib
-from typing import Any, List, Optional, Tuple, Union
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 import torch
 
 from ._library import call, interruptible, ops
+from ._options import whole
 from ._program import Path, Program
 from ._results import Solution, _changes, _conflicts
 from .errors import InputError, input_error
@@ -17,6 +18,8 @@ _FAINTEST = 0.125  # ink, as `as2 predict` sees it
 
 
 def _weights(name: Path) -> str:
+    if not isinstance(name, (str, os.PathLike)):
+        raise input_error(f"weights are given as {name!r}, expected a name or a path")
     text = os.fspath(name)
     if os.path.isdir(text):
         return os.path.join(text, "model.safetensors")
@@ -50,7 +53,8 @@ def load(weights: Path) -> "Network":
 
 class Network(torch.nn.Module):
     """Perception and reasoner of a weights file. Parameters are those of the network itself: train them, move them
-    with .to(), save their state_dict() as of any module. It starts in evaluation mode.
+    with .to(), copy and pickle it, save its state_dict(), as with any module. A pickle names the weights file, which
+    must still be there to load it. It starts in evaluation mode.
 
     program: the as2.Program the weights were trained for.
     pictured: names of the positions that have pictures, in the order of the pictures.
@@ -63,7 +67,7 @@ class Network(torch.nn.Module):
         self.task: str = card["task"]
         self.preset: str = card["preset"]
         self.program = _program_of(card)
-        self._native = call(ops.load, weights, self.program._native)
+        self._native: Any = call(ops.load, weights, self.program._native)
         self.pictured: List[str] = [self.program.positions[i].name for i in self._native.pictured()]
         self._share()
         self.eval()
@@ -76,6 +80,28 @@ class Network(torch.nn.Module):
         for name, tensor in zip(*self._native.buffers()):
             self._holder(name).register_buffer(name.rpartition(".")[2], tensor)
 
+    def __getstate__(self) -> Dict[str, Any]:
+        state = self.__dict__.copy()
+        del state["_native"]
+        return state
+
+    def __setstate__(self, state: Dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._native = call(ops.load, self.weights, self.program._native)
+        copied = {**dict(self.named_parameters()), **dict(self.named_buffers())}
+        for names, tensors in (self._native.parameters(), self._native.buffers()):
+            for name, tensor in zip(names, tensors):
+                tensor.data = copied[name].data
+                tensor.requires_grad_(copied[name].requires_grad)
+                tensor.grad = copied[name].grad
+        self._follow()
+        self._native.train(self.training)
+
+    def __copy__(self) -> "Network":
+        copied = type(self).__new__(type(self))
+        copied.__dict__.update(self.__dict__)  # with the same network, as a shallow copy of any module has the same tensors
+        return copied
+
     def _holder(self, name: str) -> torch.nn.Module:
         """The submodule that has the tensor, so that state_dict() names it as the weights file does."""
         module: torch.nn.Module = self
@@ -87,11 +113,15 @@ class Network(torch.nn.Module):
 
     def _apply(self, fn: Any, *rest: Any, **more: Any) -> "Network":
         super()._apply(fn, *rest, **more)
+        self._follow()
+        return self
+
+    def _follow(self) -> None:
+        """The network goes where its parameters are."""
         parameter = next(self.parameters(), None)
         if parameter is not None:
             call(self._native.to, str(parameter.device))
         self._share()
-        return self
 
     def train(self, mode: bool = True) -> "Network":
         super().train(mode)
@@ -104,7 +134,8 @@ class Network(torch.nn.Module):
         given: bool [batch, pictured], which positions have a picture; by default those whose picture has ink, an eighth of
           full ink or more somewhere.
 
-        Computed in float32, as the weights were trained; pictures of float64 give beliefs of that type.
+        Computed in float32, as the weights were trained, or in the precision that autocast asks for. The beliefs are float32,
+        or float64 where the pictures are.
         """
         return self.see(pictures, given)[1]
 
@@ -112,21 +143,14 @@ class Network(torch.nn.Module):
         """The evidence, what perception alone makes of the pictures (uniform without one), and the beliefs of
         forward(): two tensors [batch, positions, symbols]. Decode the evidence; the beliefs are the network's own
         answer."""
+        if not isinstance(pictures, torch.Tensor):
+            raise input_error(f"pictures are a {type(pictures).__name__}, expected a tensor")
         if given is None:
             given = pictures.flatten(2).amax(-1) > _FAINTEST if pictures.dim() == 4 else torch.zeros(0, dtype=torch.bool)
         return call(self._native.forward, pictures, given)
 
-    def __reduce__(self) -> Any:
-        return _restored, (self.weights, {name: tensor.detach().cpu() for name, tensor in self.state_dict().items()})
-
     def extra_repr(self) -> str:
         return f"{self.task}, preset {self.preset}, {sum(p.numel() for p in self.parameters())} parameters"
-
-
-def _restored(weights: str, state: dict) -> Network:
-    network = Network(weights)
-    network.load_state_dict(state)
-    return network
 
 
 def _gray(image: Any) -> torch.Tensor:
@@ -150,7 +174,7 @@ def _gray(image: Any) -> torch.Tensor:
     return pixels.round().to(torch.uint8) if pixels.is_floating_point() else pixels
 
 
-def solve(images: Any, model: Optional[Path] = None, box: int = 3, threads: int = 0) -> Union[Solution, List[Solution]]:
+def solve(images: Union[Path, Any, Sequence[Any]], model: Optional[Path] = None, box: int = 3, threads: int = 0) -> Union[Solution, List[Solution]]:
     """Reads and solves boards in pictures: `as2.solve("board.jpg").show()`.
 
     images: a file (PNG, JPEG, BMP or PGM), an image of Pillow, or an array or tensor [height, width] or [height, width, 3],
@@ -158,6 +182,7 @@ def solve(images: Any, model: Optional[Path] = None, box: int = 3, threads: int 
     model: weights, shipped or your own; box: the side of a box, 3 for 9 × 9 boards, 2 for 4 × 4.
     Raises as2.InputError where no board is found. One that has no completion has the status "unsatisfiable".
     """
+    box, threads = whole("box", box, 1), whole("threads", threads)
     single = not isinstance(images, (list, tuple))
     files, pixels = [], []
     for number, image in enumerate([images] if single else images):

@@ -8,14 +8,16 @@ import os
 import pathlib
 import re
 import tempfile
-from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union, overload
 
 import torch
 
-from ._beliefs import Beliefs, read_assignments, read_beliefs, read_positions, require_position, require_symbol
+from ._beliefs import (Beliefs, GivenAssignments, GivenBeliefs, read_assignments, read_beliefs, read_positions, require_position,
+                       require_symbol)
 from ._library import call, classes, interruptible, operate, ops
-from ._results import (Approximation, Assignment, Decoded, DecodedBatch, Family, Group, Message, Position, Verdict, Violation,
-                       _decoded)
+from ._options import Texts, mebibytes, real, seconds, texts, whole
+from ._results import (Approximation, Assignment, Decoded, DecodedBatch, Family, Group, Message, Position, Verdict, Verdicts,
+                       Violation, _decoded)
 from .errors import InputError, input_error, warn
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ Path = Union[str, "os.PathLike[str]"]
 
 def _located(path: Path) -> str:
     """The file, or the shipped program of that name where there is no such file here."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise input_error(f"a program is given as {path!r}, expected the path of a file", "text=… takes the program itself")
     text = os.fspath(path)
     if os.path.exists(text):
         return text
@@ -43,7 +47,7 @@ def _located(path: Path) -> str:
 
 def _seed(given: Optional[int]) -> int:
     """A number of PyTorch's own generator where none is given."""
-    return int(torch.randint(1 << 62, ())) if given is None else given
+    return int(torch.randint(1 << 62, ())) if given is None else whole("seed", given, most=2 ** 63 - 1)
 
 
 def compile(*paths: Path, text: Optional[str] = None, name: str = "program.lp",  # noqa: A001
@@ -64,12 +68,16 @@ def compile(*paths: Path, text: Optional[str] = None, name: str = "program.lp", 
     """
     if (text is None) == (not paths):
         raise input_error("give either files or text=", 'as2.compile("sudoku.lp") or as2.compile(text="{a}.")')
+    if not isinstance(text, (str, type(None))):
+        raise input_error(f"text is a {type(text).__name__}, expected the program as a string")
+    limits = (seconds("grounding_seconds", grounding_seconds, 0.001), mebibytes("grounding_mib", grounding_mib, 1),
+              whole("grounding_size", grounding_size, 1, 10 ** 9))
     every = {**(constants or {}), **more_constants}
     for constant in every:
         if not re.fullmatch(r"[_']*[a-z][A-Za-z0-9_']*", constant):
             raise input_error(f"'{constant}' is no name of a constant", "names begin with a small letter: b=3")
     program = Program([_located(path) for path in paths], text or "", name, {k: str(v) for k, v in every.items()},
-                      tuple(assume), (grounding_seconds, grounding_mib, grounding_size))
+                      tuple(texts("assume", assume if isinstance(assume, str) else list(assume))), limits)
     for message in program.warnings:
         warn(str(message))
     return program
@@ -159,16 +167,16 @@ class Program:
         """{position: symbol} of indices [positions]."""
         return {p.name: p.symbols[s] for p, s in zip(self.positions, symbols.tolist())}
 
-    def symbols_of(self, assignments: Any) -> torch.Tensor:
+    def symbols_of(self, assignments: GivenAssignments) -> torch.Tensor:
         """The inverse, indices [positions] of a dict, [batch, positions] of a list of dicts."""
         symbols, single = read_assignments(self, assignments)
         return symbols[0] if single else symbols
 
-    def one_hot(self, assignments: Any) -> torch.Tensor:
+    def one_hot(self, assignments: GivenAssignments) -> torch.Tensor:
         """Beliefs [positions, symbols] (of one) or [batch, positions, symbols] that are sure of an assignment."""
         return torch.nn.functional.one_hot(self.symbols_of(assignments), self.symbols).double()
 
-    def atoms_of(self, assignment: Any) -> List[str]:
+    def atoms_of(self, assignment: GivenAssignments) -> List[str]:
         """The atoms clingo would show for an assignment."""
         symbols, _ = read_assignments(self, assignment)
         return call(ops.shown_atoms, self._native, symbols[:1])[0]
@@ -185,8 +193,9 @@ class Program:
                              "positions", family.file, family.line)
         return SoftTp(self)
 
-    def violated(self, assignments: Any) -> List[Any]:
-        """The groups that an assignment violates, by our own evaluation; empty: an answer set."""
+    def violated(self, assignments: GivenAssignments) -> Union[List[Group], List[List[Group]]]:
+        """The groups that an assignment violates, by our own evaluation; empty: an answer set. Of a batch a list of such
+        lists."""
         symbols, single = read_assignments(self, assignments)
         groups = self.groups
         rows = [[groups[g] for g in row] for row in json.loads(call(ops.violated_groups, self._native, symbols))]
@@ -194,8 +203,9 @@ class Program:
 
     # Decoding.
 
-    def decode(self, p: Any, *, method: str = "map", models: int = 1, unique: bool = False, unique_margin: float = 30,
-               unique_readings: int = 2000, evidence: Any = None, pins: Optional[Mapping[str, Any]] = None,
+    def decode(self, p: GivenBeliefs, *, method: str = "map", models: int = 1, unique: bool = False,
+               unique_margin: float = 30, unique_readings: int = 2000,
+               evidence: Union[torch.Tensor, Texts, None] = None, pins: Optional[Mapping[str, Any]] = None,
                explain: bool = True, objective_weights: Optional[Mapping[int, float]] = None,
                objective_first: bool = False, node_budget: int = 0, time_budget: float = 0,
                threads: int = 0) -> Union[Decoded, DecodedBatch]:
@@ -214,24 +224,32 @@ class Program:
         node_budget, time_budget: stop after so many nodes or seconds per instance; 0: never.
         threads: 0: all cores.
         """
+        options: Dict[str, Any] = {
+            "method": method, "models": whole("models", models, 1), "unique": unique,
+            "unique_margin": real("unique_margin", unique_margin),
+            "unique_readings": whole("unique_readings", unique_readings, 1), "explain": explain,
+            "objective_weights": self._weights(objective_weights), "objective_first": objective_first,
+            "node_budget": whole("node_budget", node_budget, most=2 ** 63 - 1),
+            "time_budget": seconds("time_budget", time_budget, remedy="0: no limit"), "threads": whole("threads", threads)}
         self._refuse_idle(method, models, unique, evidence, objective_weights, objective_first, node_budget,
                           time_budget)
-        beliefs, missing = self._with_open_guesses(read_beliefs(self, p))
+        beliefs = read_beliefs(self, p)
+        # The search is on the CPU, in another thread, which would not wait for what a CUDA stream of this one still computes.
+        beliefs, missing = self._with_open_guesses(beliefs._replace(p=beliefs.p.detach().cpu()))
         batch = beliefs.p.shape[0]
         read = [] if evidence is None else read_positions(self, evidence, batch)
         if evidence is None and (unique or method == "greedy"):
             uniform = self.uniform.to(beliefs.p)
             read = read_positions(self, ((beliefs.p - uniform).abs() > 1e-9).any(-1) & (self.domains > 1), batch)
+        if not isinstance(pins, (Mapping, type(None))):
+            raise input_error(f"pins are a {type(pins).__name__}, expected a dict", 'write {"cell(1,1,_)": "5"}')
         held = []
         for name, symbol in (pins or {}).items():
             position = require_position(self, name)
             held.append((position, require_symbol(self, position, symbol)))
-        options = {"method": method, "models": models, "unique": unique, "unique_margin": unique_margin,
-                   "unique_readings": unique_readings, "evidence": read, "pins": held, "explain": explain,
-                   "objective_weights": self._weights(objective_weights), "objective_first": objective_first,
-                   "node_budget": node_budget, "time_budget": time_budget, "threads": threads}
+        options.update(evidence=read, pins=held)
         stop = classes.Stop()
-        symbols, log_p, rest = interruptible(ops.decode, self._native, beliefs.p.detach(), json.dumps(options), stop,
+        symbols, log_p, rest = interruptible(ops.decode, self._native, beliefs.p, json.dumps(options), stop,
                                              interrupted=stop.ask)
         log_p += missing.unsqueeze(-1)
         rows = json.loads(rest)
@@ -245,15 +263,13 @@ class Program:
         if beliefs.believed is None or not self.has_guesses:
             return beliefs, torch.zeros(beliefs.p.shape[0], dtype=torch.float64)
         free = ~beliefs.believed.cpu() & ~self.believable
-        p = torch.where(free.unsqueeze(-1).to(beliefs.p.device), self.uniform.to(beliefs.p), beliefs.p)
+        p = torch.where(free.unsqueeze(-1), self.uniform.to(beliefs.p), beliefs.p)
         return beliefs._replace(p=p), (free * self.domains.double().log()).sum(-1)
 
     def _refuse_idle(self, method: str, models: int, unique: bool, evidence: Any, weights: Any, first: bool,
                      nodes: int, seconds: float) -> None:
         if method not in ("map", "greedy"):
             raise input_error(f"method is '{method}', expected 'map' or 'greedy'")
-        if models < 1:
-            raise input_error(f"models is {models}, expected at least 1")
         given = {"models": models != 1, "objective_weights": bool(weights), "objective_first": first,
                  "node_budget": nodes != 0, "time_budget": seconds != 0, "unique": unique}
         for option, set_ in given.items():
@@ -269,17 +285,28 @@ class Program:
         for level, weight in (given or {}).items():
             if level not in weights:
                 raise input_error(f"the program has no objective of level {level}", f"its levels are {self.objectives}")
-            weights[level] = float(weight)
+            weights[level] = real(f"the weight of level {level}", weight, -math.inf)
         return list(weights.values())
 
     # Verifying.
 
-    def verify(self, answer: Any, time_limit: float = 300) -> Any:
-        """clingo's word on an answer of `decode`, an assignment {position: symbol}, or symbols [positions]; a list
-        of verdicts on a batch of them. All models of an answer are checked."""
+    @overload
+    def verify(self, answer: Union[Decoded, Mapping[str, Any]], time_limit: float = 300) -> Verdict: ...
+
+    @overload
+    def verify(self, answer: Union[DecodedBatch, Sequence[Decoded], Sequence[Mapping[str, Any]]],
+               time_limit: float = 300) -> Verdicts: ...
+
+    @overload
+    def verify(self, answer: torch.Tensor, time_limit: float = 300) -> Union[Verdict, Verdicts]: ...
+
+    def verify(self, answer: Union[Decoded, DecodedBatch, Sequence[Decoded], GivenAssignments],
+               time_limit: float = 300) -> Union[Verdict, Verdicts]:
+        """clingo's word on an answer of `decode`, an assignment {position: symbol}, or symbols [positions]: a `Verdict`;
+        on a batch of them `Verdicts`, a tuple of such that is `valid` where all are. All models of an answer are checked."""
         files, text, name, constants, assume, _, source = self._made_from
         symbols, counts, single = self._answers(answer)
-        options = json.dumps({"constants": constants, "assume": assume, "time_limit": time_limit})
+        options = json.dumps({"constants": constants, "assume": assume, "time_limit": seconds("time_limit", time_limit)})
         if text and not files:
             with tempfile.TemporaryDirectory(prefix="as2-") as folder:
                 path = str(pathlib.Path(folder) / "program.lp")
@@ -300,28 +327,29 @@ class Program:
             these = verdicts[at:at + count]
             at += count
             joined.append(next((verdict for verdict in these if not verdict), these[0]))
-        return joined[0] if single else joined
+        return joined[0] if single else Verdicts(joined)
 
     def _answers(self, answer: Any) -> Tuple[torch.Tensor, List[int], bool]:
         """Symbols of all models of all instances, how many models each has, and whether it is one instance."""
         single = isinstance(answer, Decoded)
         answers = [answer] if single else list(answer) if isinstance(answer, (DecodedBatch, list, tuple)) else []
-        if answers and all(isinstance(one, Decoded) for one in answers):
+        if isinstance(answer, DecodedBatch) or (answers and all(isinstance(one, Decoded) for one in answers)):
             for one in answers:
                 if not one.models:
                     raise input_error(f"there is no assignment to verify: the answer is '{one.status}'")
-            return torch.cat([one.symbols for one in answers]), [len(one.models) for one in answers], single
+            none = torch.empty(0, len(self.positions), dtype=torch.int64)
+            return torch.cat([none, *(one.symbols for one in answers)]), [len(one.models) for one in answers], single
         symbols, single = read_assignments(self, answer)
         return symbols, [1] * len(symbols), single
 
     # Probability.
 
-    def ask(self, queries: Sequence[str] = (), patterns: Sequence[str] = (), inputs: Optional[Sequence[int]] = None,
-            floor: float = 0, time_budget: float = 60, memory_budget: float = 2048) -> Any:
-        """The circuit that answers these questions; most users want probability() or as2.Module."""
+    def _ask(self, queries: Sequence[str], patterns: Sequence[str], time_budget: float, memory_budget: float,
+             inputs: Optional[Sequence[int]] = None, floor: float = 0) -> Any:
+        """The circuit that answers these questions."""
         chosen = list(range(len(self.positions))) if inputs is None else list(inputs)
-        questions = interruptible(ops.ask, self._native, list(queries), list(patterns), chosen, floor, time_budget,
-                                  memory_budget)
+        questions = interruptible(ops.ask, self._native, list(queries), list(patterns), chosen, floor,
+                                  seconds("time_budget", time_budget), mebibytes("memory_budget", memory_budget))
         for atom in questions.unknown():
             warn(f"'{atom}' can never hold: the program has no such atom")
         return questions
@@ -345,17 +373,19 @@ class Program:
             call(questions.refuse, weights[row:row + 1].detach(), row)
         return logs
 
-    def log_probability(self, p: Any = None, **budget: float) -> torch.Tensor:
+    def log_probability(self, p: Optional[GivenBeliefs] = None, *, time_budget: float = 60,
+                        memory_budget: float = 2048) -> torch.Tensor:
         """log P(program), the weight of all answer sets, of each instance: [batch], or a scalar of one.
 
-        Differentiable. `p`: beliefs as in decode(); None: every answer set weighs 1. `budget`: time_budget
-        (seconds) and memory_budget (MiB) for compiling the circuit.
+        Differentiable. `p`: beliefs as in decode(); None: every answer set weighs 1. time_budget (seconds) and
+        memory_budget (MiB) are for compiling the circuit.
         """
         weights, single = self._weighed(p)
-        logs = self._log_weights(self.ask(**budget), weights)[:, 0]
+        logs = self._log_weights(self._ask((), (), time_budget, memory_budget), weights)[:, 0]
         return logs[0] if single else logs
 
-    def probability(self, p: Any, query: Union[str, Sequence[str]], **budget: float) -> torch.Tensor:
+    def probability(self, p: Optional[GivenBeliefs], query: Texts, *, time_budget: float = 60,
+                    memory_budget: float = 2048) -> torch.Tensor:
         """P(query), exactly: "total(7), not carry(1,1), cell(1,1,_)=5".
 
         One query: a scalar, or [batch]; a list of queries: [queries], or [batch, queries]. Differentiable with
@@ -363,42 +393,44 @@ class Program:
         """
         one = isinstance(query, str)
         weights, single = self._weighed(p)
-        logs = self._log_weights(self.ask([query] if one else list(query), **budget), weights)
+        logs = self._log_weights(self._ask(texts("query", query), (), time_budget, memory_budget), weights)
         result = (logs[:, 1:] - logs[:, :1]).exp()
         result = result[:, 0] if one else result
         return result[0] if single else result
 
-    def distribution(self, p: Any, pattern: str, **budget: float) -> Dict[str, torch.Tensor]:
+    def distribution(self, p: Optional[GivenBeliefs], pattern: Texts, *, time_budget: float = 60,
+                     memory_budget: float = 2048) -> Dict[str, torch.Tensor]:
         """{atom: P(atom)} of every atom that matches, `_` for any argument: "total(_)". Each value is a scalar, or
         [batch]. Differentiable; as2.Module gives the same as one tensor."""
         weights, single = self._weighed(p)
-        questions = self.ask((), [pattern], **budget)
+        questions = self._ask((), texts("pattern", pattern), time_budget, memory_budget)
         logs = self._log_weights(questions, weights)
         values = (logs[:, 1:] - logs[:, :1]).exp()
         return {atom: values[0, k] if single else values[:, k] for k, atom in enumerate(questions.names())}
 
-    def marginals(self, p: Any = None, **budget: float) -> torch.Tensor:
+    def marginals(self, p: Optional[GivenBeliefs] = None, *, time_budget: float = 60,
+                  memory_budget: float = 2048) -> torch.Tensor:
         """P(position = symbol): [positions, symbols], or [batch, positions, symbols]; 0 in the padding. Differentiable,
         as log_probability()."""
         weights, single = self._weighed(p)
-        questions = self.ask(**budget)
+        questions = self._ask((), (), time_budget, memory_budget)
         self._log_weights(questions, weights.detach())
         result = operate(ops.marginals, weights, questions.number())
         return result[0] if single else result
 
-    def sample(self, p: Any = None, count: int = 1, seed: Optional[int] = None, **budget: float) -> List[Any]:
+    def sample(self, p: Optional[GivenBeliefs] = None, count: int = 1, seed: Optional[int] = None, *,
+               time_budget: float = 60, memory_budget: float = 2048) -> Union[List[Assignment], List[List[Assignment]]]:
         """Answer sets drawn by their probability, each as {position: symbol}; of a batch a list of such lists. The
         same for the same seed everywhere; without one, torch.manual_seed governs the draws."""
-        if count < 1:
-            raise input_error(f"count is {count}, expected at least 1")
+        count = whole("count", count, 1)
         weights, single = self._weighed(p)
-        questions = self.ask(**budget)
+        questions = self._ask((), (), time_budget, memory_budget)
         self._log_weights(questions, weights.detach())
         drawn = interruptible(questions.sample, weights.detach().cpu(), count, _seed(seed))
         rows = [[self.assignment(one) for one in row] for row in drawn]
         return rows[0] if single else rows
 
-    def approximate(self, p: Any, query: Union[str, Sequence[str]] = (), *, method: str = "top-k", size: int = 0,
+    def approximate(self, p: GivenBeliefs, query: Texts = (), *, method: str = "top-k", size: int = 0,
                     time_budget: float = 60, seed: Optional[int] = None) -> Union[Approximation, List[Approximation]]:
         """Probabilities without a circuit, where none fits; without gradient.
 
@@ -407,23 +439,22 @@ class Program:
         """
         if method not in ("top-k", "sample"):
             raise input_error(f"method is '{method}', expected 'top-k' or 'sample'")
-        if size < 0:
-            raise input_error(f"size is {size}, expected at least 1")
+        size = whole("size", size)
         if seed is not None and method == "top-k":
             raise input_error("seed has no effect with method='top-k'")
-        queries = [query] if isinstance(query, str) else list(query)
+        queries = texts("query", query)
         beliefs = read_beliefs(self, p)
         believed = beliefs.believed
         if believed is None:
             believed = self.believable.expand(beliefs.p.shape[0], -1)
         best = method == "top-k"
         rows = interruptible(ops.approximate, self._native, beliefs.p.detach().cpu(), believed.cpu(), queries, best,
-                             size or (1000 if best else 100000), time_budget, 0 if best else _seed(seed)).tolist()
+                             size or (1000 if best else 100000), seconds("time_budget", time_budget), 0 if best else _seed(seed)).tolist()
         if any(math.isinf(row[0]) for row in rows):
             raise input_error("no answer set that weighs anything was found", "decode() says what contradicts the beliefs")
         found = [Approximation(row[0], row[1], dict(zip(queries, row[2:]))) for row in rows]
         return found[0] if beliefs.single else found
 
-    def count(self, **budget: float) -> int:
+    def count(self, *, time_budget: float = 60, memory_budget: float = 2048) -> int:
         """The number of answer sets."""
-        return int(interruptible(self.ask(**budget).count))
+        return int(interruptible(self._ask((), (), time_budget, memory_budget).count))

@@ -3,11 +3,14 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple, Union, overload
 
 import torch
 
 from .errors import input_error
+
+if TYPE_CHECKING:
+    from ._program import Program
 
 Assignment = Dict[str, str]
 
@@ -153,14 +156,14 @@ class Decoded:
         return "\n".join(lines)
 
 
-class DecodedBatch(Sequence):
+class DecodedBatch(Sequence[Decoded]):
     """The answers about a batch: a sequence of `Decoded`, and the tensors they are made of.
 
     symbols: [batch, models, positions] int64, -1 where there is no model.
     log_probability: [batch, models] float64, -inf there.
     """
 
-    def __init__(self, program: Any, symbols: torch.Tensor, log_probability: torch.Tensor, rest: List[dict]) -> None:
+    def __init__(self, program: "Program", symbols: torch.Tensor, log_probability: torch.Tensor, rest: List[dict]) -> None:
         self._program, self._rest = program, rest
         self.symbols, self.log_probability = symbols, log_probability
 
@@ -171,7 +174,13 @@ class DecodedBatch(Sequence):
     def __len__(self) -> int:
         return len(self._rest)
 
-    def __getitem__(self, index: Any) -> Any:
+    @overload
+    def __getitem__(self, index: int) -> Decoded: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> List[Decoded]: ...
+
+    def __getitem__(self, index: Union[int, slice]) -> Union[Decoded, List[Decoded]]:
         if isinstance(index, slice):
             return [self[k] for k in range(*index.indices(len(self)))]
         index = range(len(self))[index]
@@ -184,7 +193,7 @@ class DecodedBatch(Sequence):
         return f"DecodedBatch({len(self)} instances: " + ", ".join(f"{n} {s}" for s, n in counts.items()) + ")"
 
 
-def _conflicts(program: Any, groups: Sequence[int]) -> List[Conflict]:
+def _conflicts(program: "Program", groups: Sequence[int]) -> List[Conflict]:
     found = []
     for g in groups:
         family, positions = program._groups[g]["family"], program._groups[g]["positions"]
@@ -193,7 +202,7 @@ def _conflicts(program: Any, groups: Sequence[int]) -> List[Conflict]:
     return found
 
 
-def _changes(program: Any, rows: Sequence[Sequence[Any]]) -> List[Change]:
+def _changes(program: "Program", rows: Sequence[Sequence[Any]]) -> List[Change]:
     changes = []
     for i, read, decoded, p_read, p_decoded in rows:
         position = program.positions[i]
@@ -201,7 +210,7 @@ def _changes(program: Any, rows: Sequence[Sequence[Any]]) -> List[Change]:
     return changes
 
 
-def _decoded(program: Any, symbols: torch.Tensor, log_p: torch.Tensor, rest: dict) -> Decoded:
+def _decoded(program: "Program", symbols: torch.Tensor, log_p: torch.Tensor, rest: dict) -> Decoded:
     count = rest["models"]
     symbols = symbols[:count]
     costs = rest.get("costs", [[]] * count)
@@ -235,6 +244,19 @@ class Verdict:
     valid: Optional[bool]
     violated: List[Violation]
     message: str = ""
+
+    def __bool__(self) -> bool:
+        return self.valid is True
+
+
+class Verdicts(Tuple[Verdict, ...]):
+    """clingo's word on several answers, one `Verdict` each."""
+
+    @property
+    def valid(self) -> Optional[bool]:
+        """True: all are; False: some are not; None: clingo has not said so of all, and of none that it is not."""
+        words = [verdict.valid for verdict in self]
+        return False if False in words else None if None in words else True
 
     def __bool__(self) -> bool:
         return self.valid is True

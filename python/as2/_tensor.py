@@ -7,6 +7,7 @@ from typing import Any, List, Optional, Sequence, Union
 import torch
 
 from ._library import operate, ops
+from ._options import Texts, texts, whole
 from ._program import Path, Program, compile
 from .errors import input_error
 
@@ -57,9 +58,7 @@ class SoftTp(torch.nn.Module):
 
     def refine(self, p: torch.Tensor, steps: int = 1) -> torch.Tensor:
         """Beliefs refined at most `steps` times: [batch, positions, symbols]."""
-        if steps < 0:
-            raise input_error(f"steps is {steps}, expected 0 or more")
-        return operate(ops.soft_tp_refine, p, self._number, steps)
+        return operate(ops.soft_tp_refine, p, self._number, whole("steps", steps))
 
     def expected_cost(self, p: torch.Tensor) -> torch.Tensor:
         """E[cost] of each objective level, highest priority first: [batch, levels]."""
@@ -85,9 +84,8 @@ class Module(torch.nn.Module):
     with a smaller domain than the widest input is padded.
     """
 
-    def __init__(self, program: Union[Program, Path], inputs: Union[str, Sequence[str]],
-                 output: Union[str, Sequence[str]], time_budget: float = 60, memory_budget: float = 2048,
-                 **constants: Any) -> None:
+    def __init__(self, program: Union[Program, Path], inputs: Texts, output: Texts, time_budget: float = 60,
+                 memory_budget: float = 2048, **constants: Any) -> None:
         super().__init__()
         if not isinstance(program, Program):
             program = compile(program, **constants)
@@ -95,9 +93,8 @@ class Module(torch.nn.Module):
             raise input_error(f"constants have no effect on a compiled program: {', '.join(constants)}",
                               "give them to as2.compile")
         self.program = program
-        patterns = [inputs] if isinstance(inputs, str) else list(inputs)
         chosen: List[int] = []
-        for pattern in patterns:
+        for pattern in texts("inputs", inputs):
             expression = re.compile(".*".join(re.escape(part) for part in pattern.split("*")))
             found = [p.index for p in program.positions if expression.fullmatch(p.name)]
             if not found:
@@ -105,14 +102,14 @@ class Module(torch.nn.Module):
                                   "`*` stands for any text; positions are named like " +
                                   ", ".join(p.name for p in program.positions[:3]))
             chosen += [i for i in found if i not in chosen]
-        self._asked = (chosen, [output] if isinstance(output, str) else list(output), time_budget, memory_budget)
+        self._asked = (chosen, texts("output", output), time_budget, memory_budget)
         self._ask()
         self.input_names = [program.positions[i].name for i in chosen]
 
     def _ask(self) -> None:
         chosen, output, seconds, mebibytes = self._asked
         # A belief of 0 that forbids what is observed keeps a gradient that can raise it.
-        self._questions = self.program.ask((), output, chosen, 1e-30, seconds, mebibytes)
+        self._questions = self.program._ask((), output, seconds, mebibytes, chosen, 1e-30)
         self._number: int = self._questions.number()
         self.atoms: List[str] = self._questions.names()
 
@@ -136,7 +133,7 @@ class Module(torch.nn.Module):
         if observed is not None:
             if isinstance(observed, str):
                 raise input_error("observed is one text, expected a list of texts, one per row")
-            return operate(self._questions.log_observed, p, list(observed))
+            return operate(self._questions.log_observed, p, texts("observed", observed))
         logs = operate(ops.log_weights, p, self._number)
         return logs[:, 1:] - logs[:, :1]
 

@@ -19,7 +19,7 @@ struct KeptCircuit : torch::CustomClassHolder {
 std::pair<Tensor, Tensor> value_and_gradient(const prob_tensor::CircuitOperator& circuit,
                                              const Tensor& weights) {
   const WithAutograd enabled;
-  const Tensor input = weights.detach().requires_grad_(true);
+  const Tensor input = WithAutograd::leaf(weights);
   const Tensor value = circuit.log_value(input);
   return {value.detach(), torch::autograd::grad({value.sum()}, {input})[0]};
 }

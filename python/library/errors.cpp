@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "as2/probability.h"
+#include "formats/sha256.h"
 
 namespace as2::python {
 namespace {
@@ -11,15 +12,16 @@ namespace {
 using Json = nlohmann::json;
 
 [[noreturn]] void report(const char* kind, const std::string& what, const SourceLocation& location = {}) {
-  const Json json{{"kind", kind},
-                  {"what", what},
-                  {"file", location.file},
-                  {"line", location.line},
-                  {"column", location.column}};
-  throw std::runtime_error("as2-error " + json.dump(-1, ' ', true, Json::error_handler_t::replace));
+  const Json json{
+      {"kind", kind}, {"file", location.file}, {"line", location.line}, {"column", location.column}};
+  throw std::runtime_error(what + "\nas2-error " + json.dump(-1, ' ', true, Json::error_handler_t::replace));
 }
 
 }  // namespace
+
+std::int64_t number_of(const std::string& meaning) {
+  return std::stoll(formats::sha256(meaning).substr(0, 15), nullptr, 16);
+}
 
 void rethrow() {
   try {

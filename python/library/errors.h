@@ -1,7 +1,9 @@
-// Our exceptions on their way through LibTorch, which passes on only a message: the message is JSON that the
-// package turns back into as2.InputError and its like.
+// Our exceptions on their way through LibTorch, which passes on only a message: its last line is JSON, of
+// which the package makes as2.InputError and its like again. Where torch.compile has left the package out,
+// people read the message as it is.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -12,8 +14,8 @@
 
 namespace as2::python {
 
-// Throws the exception in flight again, as a std::runtime_error whose message is
-// `as2-error {"kind":…,"what":…,"file":…,"line":…}`. Exceptions of others pass as they are.
+// Throws the exception in flight again, as a std::runtime_error whose message ends with the line
+// `as2-error {"kind":…,"file":…,"line":…,"column":…}`. Exceptions of others pass as they are.
 [[noreturn]] void rethrow();
 
 template <class Function>
@@ -26,29 +28,32 @@ auto reported(Function&& function) {
 }
 
 // Operators name their program by number: a number is a constant to whoever traces a graph, an object is
-// not. Numbers are never used twice.
+// not. PyTorch keeps compiled graphs on the disk and knows them by their operators and constants; so the
+// number is made of all that the object means, and equal objects have the same one, today and tomorrow.
+std::int64_t number_of(const std::string& meaning);
+
 template <class T>
 class Numbered {
  public:
-  static std::int64_t add(const std::shared_ptr<T>& object) {
+  static std::int64_t add(const std::string& meaning, const std::shared_ptr<T>& object) {
+    const std::int64_t number = number_of(meaning);
     const std::lock_guard<std::mutex> lock(mutex());
-    static std::int64_t last = 0;
-    objects()[++last] = object;
-    return last;
+    objects().emplace(number, object);
+    return number;
   }
-  static void remove(std::int64_t number) {
+  static void remove(std::int64_t number, const std::shared_ptr<T>& object) {
     const std::lock_guard<std::mutex> lock(mutex());
-    objects().erase(number);
+    const auto [begin, end] = objects().equal_range(number);
+    objects().erase(std::find_if(begin, end, [&](const auto& one) { return one.second.lock() == object; }));
   }
   static std::shared_ptr<T> find(std::int64_t number) {
     const std::lock_guard<std::mutex> lock(mutex());
-    const auto found = objects().find(number);
-    const std::shared_ptr<T> object = found == objects().end() ? nullptr : found->second.lock();
-    if (!object) {
-      throw InputError("the program of this operator no longer exists",
-                       {"keep the as2.Program, or the module made from it, as long as its graph is used"});
+    const auto [begin, end] = objects().equal_range(number);
+    for (auto one = begin; one != end; ++one) {
+      if (std::shared_ptr<T> object = one->second.lock()) return object;
     }
-    return object;
+    throw InputError("the program of this operator no longer exists",
+                     {"keep the as2.Program, or the module made from it, as long as its graph is used"});
   }
 
  private:
@@ -56,8 +61,8 @@ class Numbered {
     static std::mutex one;
     return one;
   }
-  static std::unordered_map<std::int64_t, std::weak_ptr<T>>& objects() {
-    static std::unordered_map<std::int64_t, std::weak_ptr<T>> all;
+  static std::unordered_multimap<std::int64_t, std::weak_ptr<T>>& objects() {
+    static std::unordered_multimap<std::int64_t, std::weak_ptr<T>> all;
     return all;
   }
 };

@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <mutex>
 #include <set>
 #include <unordered_map>
 
 #include "library/distribution.h"
+#include "library/json.h"
 #include "library/operators.h"
 #include "library/program.h"
 
@@ -66,6 +68,7 @@ class QuestionList {
   const prob::Circuit& circuit() const { return circuit_->circuit(); }
   const std::vector<std::string>& names() const { return names_; }
   const std::vector<std::string>& unknown() const { return unknown_; }
+  std::int64_t inputs() const { return static_cast<std::int64_t>(inputs_.size()); }
   std::int64_t width() const { return width_; }
   std::int64_t rows() const { return static_cast<std::int64_t>(observations_.size()) + 1; }
 
@@ -117,13 +120,13 @@ class QuestionList {
     const Tensor values = (floor > 0 ? given + floor : given)
                               .reshape({batch, static_cast<std::int64_t>(inputs_.size()) * width_});
     return torch::ones({batch, circuit().inputs()}, given.options())
-        .index_copy(1, columns_.to(given.device()), values);
+        .index_copy(1, tables_on(given.device()).columns, values);
   }
 
   // [batch, 1 + questions]: log Σ w(I) over all answer sets, then over those in which each question holds.
   Tensor log_weights(const Tensor& beliefs) const {
     const Tensor all = weights(beliefs);
-    const Tensor observed = all.unsqueeze(1) * observed_.to(all.options());
+    const Tensor observed = all.unsqueeze(1) * tables_on(all.device()).observed.to(all.scalar_type());
     return without_contradicted(
         beliefs, circuit_->log_value(observed.reshape({all.size(0) * rows(), circuit().inputs()}))
                      .reshape({all.size(0), rows()}));
@@ -131,11 +134,11 @@ class QuestionList {
 
   // [batch, questions]: the probability of each.
   Tensor distribution(const Tensor& beliefs) const {
-    if (symbols_.defined()) {
-      const Tensor all = weights(beliefs);
-      return without_contradicted(beliefs, symbol_probabilities(circuit_, all, symbols_.to(all.device()))
+    const Tables& tables = tables_on(beliefs.device());
+    if (tables.symbols.defined()) {
+      return without_contradicted(beliefs, symbol_probabilities(circuit_, weights(beliefs), tables.symbols)
                                                .squeeze(1)
-                                               .index_select(1, asked_.to(all.device())));
+                                               .index_select(1, tables.asked));
     }
     const Tensor logs = log_weights(beliefs);
     return (logs.narrow(1, 1, rows() - 1) - logs.narrow(1, 0, 1)).exp();
@@ -144,9 +147,9 @@ class QuestionList {
   // [batch, inputs, symbols]: the probability of every symbol of what beliefs are given about, 0 in the
   // padding.
   Tensor marginals(const Tensor& beliefs) const {
-    const Tensor all = weights(beliefs);
-    const Tensor columns = columns_.view({static_cast<std::int64_t>(inputs_.size()), width_});
-    return symbol_probabilities(circuit_, all, columns.to(all.device()));
+    const Tensor columns = tables_on(beliefs.device()).columns;
+    return symbol_probabilities(circuit_, weights(beliefs),
+                                columns.view({static_cast<std::int64_t>(inputs_.size()), width_}));
   }
 
   // [batch]: log P(what is observed in that row), one text like "total(7), not carry(1)" per row.
@@ -179,6 +182,26 @@ class QuestionList {
   }
 
  private:
+  struct Tables {
+    Tensor columns;   // [inputs × width] int64: where the circuit reads each belief
+    Tensor symbols;   // [1, symbols] int64: the same of the one position asked about; else undefined
+    Tensor asked;     // [questions] int64: the symbol each question is for; else undefined
+    Tensor observed;  // [1 + questions, inputs of the circuit]: 0 where it contradicts the question
+  };
+
+  // Copied to a CUDA device at first use: a copy makes the host wait.
+  const Tables& tables_on(const torch::Device& device) const {
+    if (!device.is_cuda()) return tables_;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto [found, absent] = moved_.emplace(device.index(), Tables{});
+    if (absent) {
+      const auto there = [&](const Tensor& table) { return table.defined() ? table.to(device) : table; };
+      found->second = {there(tables_.columns), there(tables_.symbols), there(tables_.asked),
+                       there(tables_.observed)};
+    }
+    return found->second;
+  }
+
   // [batch] bool: no answer set agrees with the zeros in these beliefs.
   Tensor contradicted(const Tensor& beliefs) const {
     const torch::NoGradGuard no_gradient;
@@ -243,19 +266,19 @@ class QuestionList {
   }
 
   void make_tables() {
-    columns_ = torch::empty({static_cast<std::int64_t>(inputs_.size()), width_}, torch::kInt64);
-    auto column = columns_.accessor<std::int64_t, 2>();
+    Tensor columns = torch::empty({static_cast<std::int64_t>(inputs_.size()), width_}, torch::kInt64);
+    auto column = columns.accessor<std::int64_t, 2>();
     for (std::size_t k = 0; k < inputs_.size(); ++k) {
       for (std::int64_t s = 0; s < width_; ++s)
         column[static_cast<std::int64_t>(k)][s] =
             circuit().input(static_cast<int>(inputs_[k]), static_cast<int>(s));
     }
-    columns_ = columns_.flatten();
-    observed_ = torch::ones({rows(), circuit().inputs()}, torch::kFloat32);
+    tables_.columns = columns.flatten();
+    tables_.observed = torch::ones({rows(), circuit().inputs()}, torch::kFloat32);
     for (std::size_t q = 0; q < observations_.size(); ++q) {
       prob::Weights ones(static_cast<std::size_t>(circuit().inputs()), 1.0);
       const bool possible = prob::observe(circuit(), observations_[q], ones);
-      Tensor row = observed_[static_cast<std::int64_t>(q) + 1];
+      Tensor row = tables_.observed[static_cast<std::int64_t>(q) + 1];
       if (possible) {
         row.copy_(torch::tensor(ones, torch::kFloat64));
       } else {
@@ -279,8 +302,8 @@ class QuestionList {
     std::vector<std::int64_t> columns;
     for (std::size_t s = 0; s < program().positions[position].symbols.size(); ++s)
       columns.push_back(circuit().input(position, static_cast<int>(s)));
-    symbols_ = torch::tensor(columns, torch::kInt64).unsqueeze(0);
-    asked_ = torch::tensor(asked, torch::kInt64);
+    tables_.symbols = torch::tensor(columns, torch::kInt64).unsqueeze(0);
+    tables_.asked = torch::tensor(asked, torch::kInt64);
   }
 
   std::shared_ptr<ProgramParts> parts_;
@@ -290,18 +313,16 @@ class QuestionList {
   std::vector<Observation> observations_;
   std::shared_ptr<const prob_tensor::CircuitOperator> circuit_;
   std::int64_t width_ = 1;
-  Tensor columns_;   // [inputs × width] int64: where the circuit reads each belief
-  Tensor symbols_;   // [1, symbols] int64: the same of the one position asked about; else undefined
-  Tensor asked_;     // [questions] int64: the symbol each question is for
-  Tensor observed_;  // [1 + questions, inputs of the circuit]: 0 where it contradicts the question
-  std::mutex mutex_;
+  Tables tables_;  // on the CPU
+  mutable std::mutex mutex_;
+  mutable std::map<int, Tables> moved_;            // by CUDA device
   std::unordered_map<std::string, Tensor> masks_;  // of what was observed lately
 };
 
 struct Questions : torch::CustomClassHolder {
-  explicit Questions(std::shared_ptr<QuestionList> given)
-      : list(std::move(given)), number(Numbered<QuestionList>::add(list)) {}
-  ~Questions() override { Numbered<QuestionList>::remove(number); }
+  Questions(std::shared_ptr<QuestionList> given, const std::string& meaning)
+      : list(std::move(given)), number(Numbered<QuestionList>::add(meaning, list)) {}
+  ~Questions() override { Numbered<QuestionList>::remove(number, list); }
 
   const std::shared_ptr<QuestionList> list;
   const std::int64_t number;
@@ -318,12 +339,12 @@ std::shared_ptr<QuestionList> checked(const Tensor& beliefs, std::int64_t number
 template <const char* kName, Tensor (QuestionList::*method)(const Tensor&) const, int extra>
 struct PerQuestion {
   static constexpr const char* name = kName;
+  static constexpr bool differentiable = true;
   static Tensor compute(const Tensor& beliefs, std::int64_t number, std::int64_t) {
     return ((*checked(beliefs, number)).*method)(beliefs);
   }
   static Tensor shape(const Tensor& beliefs, std::int64_t number, std::int64_t) {
-    const std::int64_t columns = checked(beliefs, number)->rows() - 1 + extra;
-    return batch_of(beliefs).unsqueeze(1).expand({-1, columns});
+    return empty_result(beliefs, {checked(beliefs, number)->rows() - 1 + extra});
   }
 };
 
@@ -333,12 +354,13 @@ using Distribution = PerQuestion<kDistribution, &QuestionList::distribution, 0>;
 
 struct Marginals {
   static constexpr const char* name = "marginals";
+  static constexpr bool differentiable = true;
   static Tensor compute(const Tensor& beliefs, std::int64_t number, std::int64_t) {
     return checked(beliefs, number)->marginals(beliefs);
   }
   static Tensor shape(const Tensor& beliefs, std::int64_t number, std::int64_t) {
-    checked(beliefs, number);
-    return beliefs.detach().to(result_options(beliefs).dtype());
+    const auto list = checked(beliefs, number);
+    return empty_result(beliefs, {list->inputs(), list->width()});
   }
 };
 
@@ -347,8 +369,10 @@ QuestionsPtr ask(const ProgramPtr& program, const std::vector<std::string>& quer
                  double seconds, double mebibytes) {
   return reported([&] {
     const prob::Budget budget{seconds, static_cast<std::int64_t>(mebibytes * (1 << 20))};
+    const std::string meaning = text_of({program->description, queries, patterns, inputs, floor});
     return c10::make_intrusive<Questions>(
-        std::make_shared<QuestionList>(program->parts, queries, patterns, std::move(inputs), floor, budget));
+        std::make_shared<QuestionList>(program->parts, queries, patterns, std::move(inputs), floor, budget),
+        meaning);
   });
 }
 

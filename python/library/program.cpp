@@ -4,6 +4,7 @@
 #include <torch/library.h>
 
 #include <cmath>
+#include <sstream>
 
 #include "compile/residual_terms.h"
 #include "library/json.h"
@@ -24,23 +25,6 @@ asp::GroundOptions ground_options(const Json& given) {
   return options;
 }
 
-// `text` is used where there are no files; `name` then stands for the file in messages.
-ProgramPtr compile_program(std::vector<std::string> files, const std::string& text, const std::string& name,
-                           const std::string& options) {
-  return reported([&] {
-    const asp::GroundOptions how = ground_options(Json::parse(options));
-    const asp::GroundProgram ground =
-        files.empty() ? asp::ground_text(text, name, how) : asp::ground(files, how);
-    std::set<std::string> hidden;
-    if (!ground.show_all) {
-      hidden.insert(ground.names.begin(), ground.names.end());
-      hidden.insert(ground.facts.begin(), ground.facts.end());
-    }
-    return c10::make_intrusive<Program>(
-        std::make_shared<ProgramParts>(compile::compile(ground), std::move(hidden)));
-  });
-}
-
 Json messages(const std::vector<asp::Warning>& warnings) {
   Json list = Json::array();
   for (const asp::Warning& warning : warnings) {
@@ -50,8 +34,8 @@ Json messages(const std::vector<asp::Warning>& warnings) {
   return list;
 }
 
-std::string describe(const ProgramPtr& self) {
-  const compile::Compiled& compiled = self->parts->compiled();
+std::string describe(const ProgramParts& parts) {
+  const compile::Compiled& compiled = parts.compiled();
   const ConstraintProgram& program = compiled.program;
   Json json{{"positions", Json::array()},
             {"families", Json::array()},
@@ -89,6 +73,24 @@ std::string describe(const ProgramPtr& self) {
   return text_of(json);
 }
 
+// `text` is used where there are no files; `name` then stands for the file in messages.
+ProgramPtr compile_program(std::vector<std::string> files, const std::string& text, const std::string& name,
+                           const std::string& options) {
+  return reported([&] {
+    const asp::GroundOptions how = ground_options(Json::parse(options));
+    const asp::GroundProgram ground =
+        files.empty() ? asp::ground_text(text, name, how) : asp::ground(files, how);
+    std::set<std::string> hidden;
+    if (!ground.show_all) {
+      hidden.insert(ground.names.begin(), ground.names.end());
+      hidden.insert(ground.facts.begin(), ground.facts.end());
+    }
+    auto parts = std::make_shared<ProgramParts>(compile::compile(ground), std::move(hidden));
+    std::string description = describe(*parts);
+    return c10::make_intrusive<Program>(std::move(parts), std::move(description));
+  });
+}
+
 // [{family, positions, kind}] of every group.
 std::string groups(const ProgramPtr& self) {
   Json list = Json::array();
@@ -108,20 +110,24 @@ void check_beliefs(const ProgramPtr& self, const torch::Tensor& beliefs) {
 
 // Whoever traces a graph may have symbols in place of sizes; these two are numbers all the same.
 std::int64_t fixed_size(const torch::Tensor& tensor, std::int64_t dimension) {
-#if AS2_TORCH_AT_LEAST(2, 1)
   return tensor.sym_size(dimension).guard_int(__FILE__, __LINE__);
-#else
-  return tensor.size(dimension);
-#endif
 }
 
-std::string shape_text(at::IntArrayRef sizes) {
-  std::string text = "[";
-  for (const std::int64_t size : sizes) text += (text.size() > 1 ? ", " : "") + std::to_string(size);
-  return text + "]";
+std::string shape_text(const torch::Tensor& tensor) {
+  std::ostringstream text;
+  for (const c10::SymInt& size : tensor.sym_sizes()) text << (text.tellp() > 0 ? ", " : "[") << size;
+  return tensor.dim() == 0 ? "a scalar" : text.str() + "]";
 }
 
 }  // namespace
+
+Program::Program(std::shared_ptr<ProgramParts> given, std::string text)
+    : parts(std::move(given)),
+      description(std::move(text)),
+      number(Numbered<ProgramParts>::add(description, parts)) {}
+Program::~Program() {
+  Numbered<ProgramParts>::remove(number, parts);
+}
 
 const tp::SoftTp& ProgramParts::soft_tp() {
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -153,14 +159,16 @@ std::shared_ptr<const prob_tensor::CircuitOperator> ProgramParts::circuit(std::v
 }
 
 void check_shape(const torch::Tensor& beliefs, std::int64_t positions, std::int64_t symbols) {
+  if (beliefs.layout() != torch::kStrided)
+    throw InputError("beliefs are a sparse tensor, expected a dense one", {".to_dense() makes one of it"});
   if (!at::isFloatingType(beliefs.scalar_type())) {
     throw InputError("beliefs are " + std::string(c10::toString(beliefs.scalar_type())) +
                          ", expected probabilities as floating-point numbers",
                      {"logits become probabilities with .softmax(-1), integers with .float()"});
   }
   if (beliefs.dim() == 3 && fixed_size(beliefs, 1) == positions && fixed_size(beliefs, 2) == symbols) return;
-  throw InputError("beliefs are " + shape_text(beliefs.sizes()) + ", expected [batch, " +
-                       std::to_string(positions) + ", " + std::to_string(symbols) + "]",
+  throw InputError("beliefs are " + shape_text(beliefs) + ", expected [batch, " + std::to_string(positions) +
+                       ", " + std::to_string(symbols) + "]",
                    {beliefs.dim() == 2 ? "p.unsqueeze(0) is a batch of one"
                                        : "one row per position, padded to the largest domain"});
 }
@@ -200,7 +208,7 @@ void check_values(const torch::Tensor& beliefs, const ConstraintProgram& program
 TORCH_LIBRARY(as2, m) {
   m.class_<Program>("Program")
       .def("number", [](const ProgramPtr& self) { return self->number; })
-      .def("describe", describe)
+      .def("describe", [](const ProgramPtr& self) { return self->description; })
       .def("groups", groups);
   m.def("compile", compile_program);
   m.def("check_beliefs", check_beliefs);

@@ -51,11 +51,12 @@ class ProgramParts {
 
 // torch.classes.as2.Program: owns the parts and their number.
 struct Program : torch::CustomClassHolder {
-  explicit Program(std::shared_ptr<ProgramParts> given)
-      : parts(std::move(given)), number(Numbered<ProgramParts>::add(parts)) {}
-  ~Program() override { Numbered<ProgramParts>::remove(number); }
+  // `description`: JSON, all that Python is told of it.
+  Program(std::shared_ptr<ProgramParts> given, std::string description);
+  ~Program() override;
 
   const std::shared_ptr<ProgramParts> parts;
+  const std::string description;
   const std::int64_t number;
 };
 using ProgramPtr = c10::intrusive_ptr<Program>;

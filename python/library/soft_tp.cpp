@@ -17,20 +17,24 @@ std::shared_ptr<ProgramParts> program_for(const Tensor& beliefs, std::int64_t nu
   return parts;
 }
 
-// [batch, families, positions, symbols]
-Tensor by_family(const Tensor& beliefs, std::int64_t number) {
-  const auto families = static_cast<std::int64_t>(program_for(beliefs, number)->program().families.size());
-  return beliefs.detach().to(result_options(beliefs).dtype()).unsqueeze(1).expand({-1, families, -1, -1});
+template <class T>
+std::int64_t length(const std::vector<T>& things) {
+  return static_cast<std::int64_t>(things.size());
 }
 
 // The methods that give a value per family: their operators differ only in name.
 template <const char* kName, Tensor (tp::SoftTp::*method)(const Tensor&) const>
 struct PerFamily {
   static constexpr const char* name = kName;
+  static constexpr bool differentiable = true;
   static Tensor compute(const Tensor& p, std::int64_t n, std::int64_t) {
     return (program_for(p, n)->soft_tp().*method)(p);
   }
-  static Tensor shape(const Tensor& p, std::int64_t n, std::int64_t) { return by_family(p, n); }
+  static Tensor shape(const Tensor& p, std::int64_t n, std::int64_t) {
+    const auto parts = program_for(p, n);
+    const ConstraintProgram& program = parts->program();
+    return empty_result(p, {length(program.families), length(program.positions), program.max_symbols()});
+  }
 };
 
 constexpr char kImage[] = "soft_tp_image", kResidual[] = "soft_tp_residual",
@@ -42,46 +46,57 @@ using LeaveOneOut = PerFamily<kLeaveOneOut, &tp::SoftTp::leave_one_out>;
 // `argument`: 0 mean, 1 sum.
 struct Loss {
   static constexpr const char* name = "soft_tp_loss";
+  static constexpr bool differentiable = true;
   static Tensor compute(const Tensor& p, std::int64_t n, std::int64_t sum) {
     return program_for(p, n)->soft_tp().loss(p, sum != 0 ? tp::Reduction::kSum : tp::Reduction::kMean);
   }
   static Tensor shape(const Tensor& p, std::int64_t n, std::int64_t) {
     program_for(p, n);
-    return torch::empty({}, result_options(p));
+    return p.new_empty({}, result_options(p));
   }
 };
 
 struct MaxResidual {
   static constexpr const char* name = "soft_tp_max_residual";
+  static constexpr bool differentiable = false;
   static Tensor compute(const Tensor& p, std::int64_t n, std::int64_t) {
     return program_for(p, n)->soft_tp().max_residual(p);
   }
   static Tensor shape(const Tensor& p, std::int64_t n, std::int64_t) {
     program_for(p, n);
-    return batch_of(p);
+    return empty_result(p, {});
   }
 };
 
 // `argument`: at most so many steps.
 struct Refine {
   static constexpr const char* name = "soft_tp_refine";
+  static constexpr bool differentiable = true;
   static Tensor compute(const Tensor& p, std::int64_t n, std::int64_t steps) {
-    return program_for(p, n)->soft_tp().refine(p, static_cast<int>(steps));
+    return program_for(p, n)->soft_tp().refine(p, checked(steps));
   }
-  static Tensor shape(const Tensor& p, std::int64_t n, std::int64_t) {
-    program_for(p, n);
-    return p.detach().to(result_options(p).dtype());
+  static Tensor shape(const Tensor& p, std::int64_t n, std::int64_t steps) {
+    checked(steps);
+    const auto parts = program_for(p, n);
+    return empty_result(p, {length(parts->program().positions), parts->program().max_symbols()});
+  }
+
+ private:
+  static int checked(std::int64_t steps) {
+    if (steps >= 0 && steps <= std::numeric_limits<int>::max()) return static_cast<int>(steps);
+    throw InputError("steps is " + std::to_string(steps) + ", expected 0 … 2147483647",
+                     {"refinement stops by itself where nothing moves any more"});
   }
 };
 
 struct ExpectedCost {
   static constexpr const char* name = "soft_tp_expected_cost";
+  static constexpr bool differentiable = true;
   static Tensor compute(const Tensor& p, std::int64_t n, std::int64_t) {
     return program_for(p, n)->soft_tp().expected_cost(p);
   }
   static Tensor shape(const Tensor& p, std::int64_t n, std::int64_t) {
-    const auto levels = static_cast<std::int64_t>(program_for(p, n)->program().objectives.size());
-    return batch_of(p).unsqueeze(1).expand({-1, levels});
+    return empty_result(p, {length(program_for(p, n)->program().objectives)});
   }
 };
 
