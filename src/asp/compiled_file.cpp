@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "asp/aspif.h"
+#include "json_text.h"
 #include "text.h"
 
 namespace as2::asp {
@@ -32,7 +33,7 @@ Json to_json(const SourceLocation& place) {
 
 int number_of(const Json& json) {
   if (!json.is_number_integer() || json < 0 || json > 1000000000)
-    throw InputError("the source map has " + in_quotes(json.dump()) + " where a whole number stands");
+    throw InputError("the source map has " + in_quotes(json_text(json)) + " where a whole number stands");
   return json.get<int>();
 }
 
@@ -47,7 +48,7 @@ SourceLocation location_of(const Json& json) {
 }
 
 std::string comment_line(const char* prefix, const Json& json) {
-  return "10 " + std::string(prefix) + json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return "10 " + std::string(prefix) + json_text(json) + "\n";
 }
 
 // Collects the source map from the comments and ignores the rest.

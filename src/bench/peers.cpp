@@ -10,6 +10,7 @@
 #include "child_process.h"
 #include "files.h"
 #include "formats/safetensors.h"
+#include "json_text.h"
 
 namespace as2::bench {
 namespace {
@@ -129,9 +130,9 @@ std::vector<std::string> words_of(const Peer& peer, const PeerOptions& options, 
       "--seed",        std::to_string(seed),
       "--device",      options.device,
       "--out",         folder.string(),
-      "--time-budget", json(seconds).dump(),
+      "--time-budget", json_text(json(seconds)),
       "--quiet",       "--json",
-      "--set",         "train.validate_seconds=" + json(std::max(1.0, seconds / 20)).dump()};
+      "--set",         "train.validate_seconds=" + json_text(json(std::max(1.0, seconds / 20)))};
   for (const std::string& setting : peer.settings) {
     words.emplace_back("--set");
     words.push_back(setting);
@@ -352,7 +353,7 @@ int run_peers(const PeerOptions& options) {
       try {
         const json row = run_one(*peer, options, seed, key);
         std::ofstream out(options.out, std::ios::app);
-        out << row.dump() << std::endl;
+        out << json_text(row) << std::endl;
         if (!out) throw EnvironmentError("cannot write to " + options.out);
       } catch (const EnvironmentError& error) {
         if (options.stop && options.stop->load()) return failed;

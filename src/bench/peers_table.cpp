@@ -7,6 +7,7 @@
 #include <set>
 
 #include "bench/peers.h"
+#include "json_text.h"
 #include "text.h"
 
 namespace as2::bench {
@@ -201,7 +202,7 @@ void add_table(std::string& out, const std::string& title, const std::vector<Lin
   for (const Line& each : lines) {
     for (const json* row : each.rows) {
       if (row->contains("note"))
-        notes += "- **" + each.peer->system + "**, seed " + (*row)["seed"].dump() + ": " +
+        notes += "- **" + each.peer->system + "**, seed " + json_text((*row)["seed"]) + ": " +
                  (*row)["note"].get<std::string>() + "\n";
     }
   }
@@ -240,8 +241,8 @@ void add_decoding(std::string& out, const std::vector<json>& rows) {
 std::string peers_document(const std::vector<json>& rows) {
   std::set<std::string> seeds, counts;
   for (const json& row : rows) {
-    seeds.insert(row["seed"].dump());
-    counts.insert(row["count"].dump());
+    seeds.insert(json_text(row["seed"]));
+    counts.insert(json_text(row["count"]));
   }
   std::string out =
       R"(# Every system of the paper's tables, run here

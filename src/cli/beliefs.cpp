@@ -11,6 +11,7 @@
 #include "as2/solver.h"
 #include "files.h"
 #include "formats/safetensors.h"
+#include "json_text.h"
 #include "text.h"
 
 namespace as2::cli {
@@ -27,7 +28,7 @@ bool blank(const std::string& text) {
 // Where the key stands in the document, as far as can be told from its text.
 SourceLocation locate(const Document& document, const std::string& key) {
   SourceLocation location = document.location;
-  const std::size_t at = document.text.find(json(key).dump(-1, ' ', false, json::error_handler_t::replace));
+  const std::size_t at = document.text.find(json_text(json(key)));
   if (at != std::string::npos) {
     location.line += static_cast<int>(std::count(document.text.begin(), document.text.begin() + at, '\n'));
   }
@@ -97,7 +98,7 @@ std::string nearest(const compile::ConstraintProgram& program, const std::string
 }
 
 std::string found(const json& value) {
-  return shortened(value.dump(-1, ' ', false, json::error_handler_t::replace));
+  return shortened(json_text(value));
 }
 
 // `find_position` scans all positions; with many documents a table is faster.
@@ -204,7 +205,7 @@ std::vector<BeliefsEntry> read_tensor_beliefs(const std::string& path,
     throw InputError(
         location,
         "tensor 'beliefs' is " + std::string(formats::name_of(tensor->dtype)) + " " +
-            json(tensor->shape).dump(),
+            json_text(json(tensor->shape)),
         {"expected F32 or F64 [batch, " + std::to_string(positions) + ", " + std::to_string(stride) + "]"});
   }
   if (tensor->shape[0] == 0) throw InputError(location, "tensor 'beliefs' has a batch of 0: nothing to do");
@@ -344,8 +345,8 @@ compile::Assignment parse_assignment(const Document& document, const compile::Co
                        in_quotes(name) + " is " + found(given) + ", expected a symbol",
                        {"write \"" + program.positions[i].symbols.front() + "\""});
     }
-    assignment[i] =
-        require_symbol(program, i, plain ? given.dump() : given.get<std::string>(), locate(document, name));
+    assignment[i] = require_symbol(program, i, plain ? json_text(given) : given.get<std::string>(),
+                                   locate(document, name));
   }
   for (std::size_t i = 0; i < assignment.size(); ++i) {
     if (assignment[i] < 0) {

@@ -10,6 +10,7 @@
 #include "bench/peers.h"
 #include "cli/device.h"
 #include "cli/interrupt.h"
+#include "cli/print_document.h"
 #include "cli/seeds.h"
 #include "cli/validators.h"
 #include "cli/verbs.h"
@@ -145,7 +146,7 @@ Action declare_bench(CLI::App& command) {
       std::cout << subject.name << '\n';
       print_table(results[subject.name], std::cout);
     }
-    if (arguments->json) std::cout << results.dump() << '\n';
+    if (arguments->json) print_document(results);
     return kDone;
   };
 }

@@ -9,6 +9,7 @@
 
 #include "as2/compile.h"
 #include "cli/check_document.h"
+#include "cli/print_document.h"
 #include "cli/program_options.h"
 #include "cli/validators.h"
 #include "cli/verbs.h"
@@ -147,7 +148,7 @@ int check(const CheckOptions& options) {
     if (options.show == "passes") document["show"] = pass_list;
     if (list) document["show"] = *list;
     if (options.show == "positions") document["show"] = positions_json(compiled.program);
-    std::cout << document.dump(2, ' ', false, ordered_json::error_handler_t::replace) << '\n';
+    print_document(document, 2);
     return kDone;
   }
   if (list) std::cout << *list << '\n';
@@ -187,7 +188,7 @@ Action declare_check(CLI::App& command) {
     } catch (const std::exception& error) {
       if (options->json) {
         const ordered_json document{{"error", error.what()}};
-        std::cout << document.dump(2, ' ', false, ordered_json::error_handler_t::replace) << '\n';
+        print_document(document, 2);
       }
       throw;
     }

@@ -11,6 +11,7 @@
 
 #include "as2/error.h"
 #include "cli/interrupt.h"
+#include "cli/print_document.h"
 #include "cli/progress.h"
 #include "cli/validators.h"
 #include "cli/verbs.h"
@@ -61,7 +62,7 @@ struct Common {
   }
   int finish(const Json& document, const std::string& sentence) const {
     if (json) {
-      std::cout << document.dump() << '\n';
+      print_document(document);
     } else {
       tell(sentence);
     }

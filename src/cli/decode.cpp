@@ -10,10 +10,12 @@
 #include "as2/decoder.h"
 #include "cli/beliefs.h"
 #include "cli/decode_document.h"
+#include "cli/print_document.h"
 #include "cli/program_options.h"
 #include "cli/validators.h"
 #include "cli/verbs.h"
 #include "files.h"
+#include "json_text.h"
 #include "text.h"
 
 namespace as2::cli {
@@ -128,7 +130,7 @@ void print_answer(const Json& json, std::ostream& out) {
   }
   if (!json["assignment"].is_null()) out << ", log p = " << in_digits(json["log_probability"]);
   if (json.contains("gap")) out << ", at most " << in_digits(json["gap"]) << " from the best";
-  if (json.contains("cost") && !json["cost"].is_null()) out << ", cost " << json["cost"].dump();
+  if (json.contains("cost") && !json["cost"].is_null()) out << ", cost " << json_text(json["cost"]);
   out << ", " << json["nodes"] << " nodes\n";
   if (!json["assignment"].is_null()) {
     std::string line;
@@ -149,7 +151,7 @@ void print_answer(const Json& json, std::ostream& out) {
   if (json.contains("models")) {
     for (std::size_t k = 0; k < json["models"].size(); ++k) {
       out << "model " << k + 1 << ": log p = " << in_digits(json["models"][k]["log_probability"]);
-      if (json["models"][k].contains("cost")) out << ", cost " << json["models"][k]["cost"].dump();
+      if (json["models"][k].contains("cost")) out << ", cost " << json_text(json["models"][k]["cost"]);
       if (k > 0) {
         for (const auto& [position, symbol] : json["models"][k]["assignment"].items()) {
           if (symbol != json["models"][0]["assignment"][position])
@@ -251,7 +253,7 @@ int decode_beliefs(const DecodeArguments& arguments) {
       json = Json{{"error", entry.error}};
     }
     if (arguments.json) {
-      std::cout << json.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+      print_document(json);
     } else {
       print_answer(json, std::cout);
     }

@@ -12,6 +12,7 @@
 #include "boards/boards.h"
 #include "cli/board_text.h"
 #include "cli/engines.h"
+#include "cli/print_document.h"
 #include "cli/verbs.h"
 #include "datasets/mnist.h"
 #include "eval/evaluate.h"
@@ -86,7 +87,7 @@ class Demo {
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     document_["seconds"] = seconds;
     if (arguments_.json) {
-      std::cout << document_.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+      print_document(document_);
     } else {
       std::printf("%.0f seconds in all. More: `as2 solve IMAGE`, `as2 eval sudoku`, docs/RESULTS.md\n",
                   seconds);

@@ -6,6 +6,7 @@
 
 #include "as2/error.h"
 #include "cli/engines.h"
+#include "cli/print_document.h"
 #include "cli/program_options.h"
 #include "cli/validators.h"
 #include "cli/verbs.h"
@@ -13,6 +14,7 @@
 #include "eval/trained.h"
 #include "infer/card.h"
 #include "infer/open.h"
+#include "json_text.h"
 #include "task/sources.h"
 
 namespace as2::cli {
@@ -77,7 +79,7 @@ void print_table(const json& result) {
     }
   }
   for (const auto& [key, value] : result.items()) {
-    if (!value.is_object()) std::printf("%s: %s\n", key.c_str(), value.dump().c_str());
+    if (!value.is_object()) std::printf("%s: %s\n", key.c_str(), json_text(value).c_str());
   }
 }
 
@@ -151,7 +153,7 @@ int evaluate(const EvalArguments& a, const Engine& engine) {
   result["model"] = file.string();
   result["pictures"] = pictures_of(a, task.config());
   if (a.as_json)
-    std::cout << result.dump() << '\n';
+    print_document(result);
   else
     print_table(result);
   return kDone;

@@ -16,6 +16,7 @@
 #include "cli/circuit_options.h"
 #include "cli/decode_document.h"
 #include "cli/engines.h"
+#include "cli/print_document.h"
 #include "cli/program_options.h"
 #include "cli/questions.h"
 #include "cli/verbs.h"
@@ -313,7 +314,7 @@ class Predicting {
 
   void print(const SourceLocation& place, const Json& json) const {
     if (arguments_.json) {
-      std::cout << json.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+      print_document(json);
       return;
     }
     if (json.contains("error")) {

@@ -12,10 +12,12 @@
 #include "as2/probability.h"
 #include "cli/beliefs.h"
 #include "cli/circuit_options.h"
+#include "cli/print_document.h"
 #include "cli/program_options.h"
 #include "cli/questions.h"
 #include "cli/validators.h"
 #include "cli/verbs.h"
+#include "json_text.h"
 #include "text.h"
 
 namespace as2::cli {
@@ -273,7 +275,7 @@ void print_probabilities(const Json& json, std::ostream& out) {
   }
   if (json.contains("count")) {
     const Json& count = json["count"];
-    out << "answer sets: " << (count.is_string() ? count.get<std::string>() : count.dump()) << '\n';
+    out << "answer sets: " << (count.is_string() ? count.get<std::string>() : json_text(count)) << '\n';
   }
   if (json.contains("samples")) {
     for (const auto& sample : json["samples"]) {
@@ -329,7 +331,7 @@ int give_probabilities(const ProbArguments& arguments) {
       good = false;
     }
     if (arguments.json) {
-      std::cout << json.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+      print_document(json);
     } else {
       print_probabilities(json, std::cout);
     }

@@ -5,9 +5,11 @@
 
 #include "as2/error.h"
 #include "as2/probability.h"
+#include "cli/print_document.h"
 #include "cli/program_options.h"
 #include "cli/validators.h"
 #include "cli/verbs.h"
+#include "json_text.h"
 #include "train/shortcuts.h"
 
 namespace as2::cli {
@@ -36,7 +38,8 @@ int check_shortcuts(const ShortcutArguments& a) {
     } catch (const prob::CircuitTooLarge&) {
       throw InputError(
           {a.task},
-          "the program is too large to count relabellings within " + nlohmann::json(a.seconds).dump() + " s",
+          "the program is too large to count relabellings within " + json_text(nlohmann::json(a.seconds)) +
+              " s",
           {"--seconds allows more; a smaller instance needs less: --set 'program.constants=[\"n=2\"]'"});
     }
   }();
@@ -53,7 +56,7 @@ int check_shortcuts(const ShortcutArguments& a) {
                                            {"exact", found->exact},
                                            {"examples", found->examples},
                                            {"some", found->some}};
-  std::cout << document.dump() << '\n';
+  print_document(document);
   return kDone;
 }
 

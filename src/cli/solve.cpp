@@ -11,6 +11,7 @@
 #include "cli/board_text.h"
 #include "cli/engines.h"
 #include "cli/photo_score.h"
+#include "cli/print_document.h"
 #include "cli/program_options.h"
 #include "cli/validators.h"
 #include "cli/verbs.h"
@@ -207,7 +208,7 @@ class Solving {
   static void print(const std::string& image, const Json& answer) {
     Json json{{"file", image}};
     json.update(answer);
-    std::cout << json.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+    print_document(json);
   }
 
   void report(double total) const {

@@ -8,6 +8,7 @@
 #include "as2/compile.h"
 #include "as2/soft_tp.h"
 #include "cli/beliefs.h"
+#include "cli/print_document.h"
 #include "cli/program_options.h"
 #include "cli/verbs.h"
 #include "text.h"
@@ -129,7 +130,7 @@ int evaluate(const TpArguments& arguments) {
     const Json json = good ? answer(program, soft, entry.beliefs, arguments) : Json{{"error", entry.error}};
     if (!good) code = kInputAtFault;
     if (arguments.json) {
-      std::cout << json.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+      print_document(json);
     } else {
       print_answer(json, std::cout);
     }

@@ -14,11 +14,13 @@
 #include "cli/device.h"
 #include "cli/interrupt.h"
 #include "cli/local_workers.h"
+#include "cli/print_document.h"
 #include "cli/program_options.h"
 #include "cli/seeds.h"
 #include "cli/validators.h"
 #include "cli/verbs.h"
 #include "files.h"
+#include "json_text.h"
 #include "peak_memory.h"
 #include "train/device_memory.h"
 #include "train/folder_lock.h"
@@ -124,8 +126,8 @@ std::string command_line(const TrainArguments& a) {
   std::string text = a.resume.empty() ? "as2 train " + a.task : "as2 train --resume " + quoted(a.resume);
   if (!a.preset.empty()) text += " --preset " + a.preset;
   if (a.resume.empty()) text += " --seed " + std::to_string(a.seed.value_or(0));
-  if (a.time_budget) text += " --time-budget " + json(*a.time_budget).dump();
-  if (a.rate) text += " --lr " + json(*a.rate).dump();
+  if (a.time_budget) text += " --time-budget " + json_text(json(*a.time_budget));
+  if (a.rate) text += " --lr " + json_text(json(*a.rate));
   if (a.epochs) text += " --epochs " + std::to_string(*a.epochs);
   if (a.batch) text += " --batch " + std::to_string(*a.batch);
   if (!a.perception.empty()) text += " --perception " + fs::path(a.perception).filename().string();
@@ -138,8 +140,8 @@ std::string command_line(const TrainArguments& a) {
 // The settings given on the command line; the flags come first, so that --set can override them.
 std::vector<std::string> overrides_of(const TrainArguments& a) {
   std::vector<std::string> overrides;
-  if (a.time_budget) overrides.push_back("train.time_budget=" + json(*a.time_budget).dump());
-  if (a.rate) overrides.push_back("train.rate=" + json(*a.rate).dump());
+  if (a.time_budget) overrides.push_back("train.time_budget=" + json_text(json(*a.time_budget)));
+  if (a.rate) overrides.push_back("train.rate=" + json_text(json(*a.rate)));
   if (a.epochs) overrides.push_back("train.epochs=" + std::to_string(*a.epochs));
   if (a.batch) overrides.push_back("train.batch=" + std::to_string(*a.batch));
   if (!a.perception.empty())
@@ -343,7 +345,7 @@ void print_results(const json& runs, bool as_json) {
   if (as_json) {
     json document = {{"runs", runs}, {"mean", nullptr}, {"std", nullptr}};
     if (n > 0) document.update({{"mean", mean}, {"std", deviation}});
-    std::cout << document.dump() << '\n';
+    print_document(document);
     return;
   }
   for (const json& run : runs) {

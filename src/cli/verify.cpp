@@ -7,6 +7,7 @@
 #include "cli/program_options.h"
 #include "cli/validators.h"
 #include "cli/verbs.h"
+#include "json_text.h"
 #include "text.h"
 
 namespace as2::cli {
@@ -40,7 +41,8 @@ compile::Assignment parse_model(const nlohmann::json& model, const SourceLocatio
     throw InputError(location, "found a model without `assignment`");
   if (model["assignment"].is_null())
     throw InputError(location, "there is no assignment: the decoder found none");
-  const compile::Assignment assignment = parse_assignment({model["assignment"].dump(), location}, program);
+  const compile::Assignment assignment =
+      parse_assignment({json_text(model["assignment"]), location}, program);
   if (!model.contains("atoms")) return assignment;
   std::vector<std::string> shown = compile::shown_atoms(program, assignment);
   for (std::string& atom : shown) atom = as_utf8(atom);
@@ -80,7 +82,7 @@ verify::Verdict verdict_on_all(const verify::Verdict* first, std::size_t count) 
 }
 
 std::string line_of(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_text(json);
 }
 
 Json json_of(const verify::Verdict& verdict) {

@@ -8,6 +8,7 @@
 
 #include "as2/error.h"
 #include "files.h"
+#include "json_text.h"
 #include "text.h"
 
 namespace as2::formats {
@@ -156,8 +157,7 @@ class Reader {
       return dtype.is_string() && dtype.get_ref<const std::string&>() == candidate.name;
     });
     if (row == std::end(kDtypes)) {
-      fail(path_, what + "dtype " + dtype.dump(-1, ' ', true, Json::error_handler_t::replace) +
-                      " is not one of BOOL, U8, I64, F16, BF16, F32, F64");
+      fail(path_, what + "dtype " + json_text(dtype) + " is not one of BOOL, U8, I64, F16, BF16, F32, F64");
     }
     entry.tensor.dtype = row->dtype;
     for (const std::uint64_t extent : numbers(value["shape"], what + "shape")) {
@@ -238,7 +238,7 @@ void write_safetensors(const std::filesystem::path& path, const SafeTensorFile& 
                            {"data_offsets", {offset, offset + tensor.data.size()}}};
     offset += tensor.data.size();
   }
-  std::string text = header.dump();
+  std::string text = json_text(header);
   text.resize((text.size() + 7) / 8 * 8, ' ');  // aligns the data
   write_file(path, [&](std::ostream& out) {
     for (int k = 0; k < 8; ++k) out.put(static_cast<char>(std::uint64_t{text.size()} >> 8 * k & 0xff));

@@ -6,6 +6,7 @@
 #include "as2/resources.h"
 #include "files.h"
 #include "formats/sha256.h"
+#include "json_text.h"
 #include "text.h"
 
 namespace as2::infer {
@@ -94,7 +95,7 @@ class Fields {
   }
 
   [[noreturn]] void refuse(const std::string& name, const json& value, const std::string& expected) const {
-    std::string found = value.dump();
+    std::string found = json_text(value);
     if (found.size() > 60) found = found.substr(0, 57) + "…";
     throw InputError({file_},
                      "the field " + in_quotes(path_ + name) + " is " + found + ", expected " + expected);
@@ -162,7 +163,7 @@ CardPictures read_pictures(const json& object, const ModelOptions& network, cons
     fields.refuse("classes", pictures.classes.size(),
                   "as many as model.perception.symbols, " + std::to_string(network.perception->symbols));
   if (fields.get("preprocessing") != preprocessing())
-    fields.refuse("preprocessing", fields.get("preprocessing"), preprocessing().dump());
+    fields.refuse("preprocessing", fields.get("preprocessing"), json_text(preprocessing()));
   return pictures;
 }
 
@@ -210,7 +211,7 @@ Card read_card(const fs::path& weights) {
   const Fields fields(whole, "", file);
   if (fields.get("version") != json(kCardVersion)) {
     throw InputError({file},
-                     "a model card of version " + fields.get("version").dump() + ", expected " +
+                     "a model card of version " + json_text(fields.get("version")) + ", expected " +
                          std::to_string(kCardVersion),
                      {"cards before version 2 kept the program inside the training settings; train again, "
                       "or use the version of AS2 that wrote it"});
@@ -251,7 +252,7 @@ void write_card(const Card& card) {
                        {"classes", card.pictures.classes},
                        {"preprocessing", preprocessing()}};
   }
-  write_file(card_path(card.weights), out.dump(1) + "\n");
+  write_file(card_path(card.weights), json_text(out, 1) + "\n");
 }
 
 formats::SafeTensorFile read_weights(const Card& card) {

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "files.h"
+#include "json_text.h"
 #include "text.h"
 
 namespace as2::infer {
@@ -19,7 +20,7 @@ constexpr const char* kForm =
     "\"observed\": {atom: value}}, each part optional";
 
 std::string printed(const json& value) {
-  return shortened(value.dump(-1, ' ', false, json::error_handler_t::replace));
+  return shortened(json_text(value));
 }
 
 // The last of two equal keys would win in silence.
@@ -50,7 +51,7 @@ json parse_object(const std::string& text, const SourceLocation& place) {
 
 std::string symbol_text(const json& value, const std::string& of, const SourceLocation& place) {
   if (value.is_string()) return value.get<std::string>();
-  if (value.is_number_integer() || value.is_boolean()) return value.dump();
+  if (value.is_number_integer() || value.is_boolean()) return json_text(value);
   throw InputError(place, in_quotes(of) + " is " + printed(value) + ", expected a symbol");
 }
 

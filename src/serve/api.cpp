@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "as2/error.h"
+#include "json_text.h"
 #include "text.h"
 
 namespace as2::serve {
@@ -97,7 +98,7 @@ std::string word(const std::string& field, const json& value) {
       throw InputError("field " + in_quotes(field) + ": found a character NUL");
     return text;
   }
-  if (value.is_number() || value.is_boolean()) return value.dump();
+  if (value.is_number() || value.is_boolean()) return json_text(value);
   refuse(field, "a string or a number", value);
 }
 
@@ -122,7 +123,7 @@ void add_field(const Field& field, const json& value, Call& call) {
       return;
     case Kind::kDocument:
       if (!value.is_object()) refuse(field.name, "an object", value);
-      call.files.emplace_back(std::string(field.name) + ".json", value.dump());
+      call.files.emplace_back(std::string(field.name) + ".json", json_text(value));
       add(call.files.back().first);
       return;
     case Kind::kLines: {

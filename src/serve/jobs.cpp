@@ -11,6 +11,7 @@
 #include "as2/error.h"
 #include "child_process.h"
 #include "files.h"
+#include "json_text.h"
 
 namespace as2::serve {
 namespace {
@@ -19,7 +20,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 std::string text_of(const Json& document) {
-  return document.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(document) + "\n";
 }
 
 // A folder of a request's files, gone with it.

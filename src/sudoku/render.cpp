@@ -5,6 +5,7 @@
 
 #include "as2/error.h"
 #include "files.h"
+#include "json_text.h"
 #include "sudoku/board_list.h"
 
 namespace as2::sudoku {
@@ -61,7 +62,7 @@ void render_boards(const std::vector<Board>& boards, const datasets::Mnist& mnis
     label["solution"] = nullptr;
     if (!boards[k].solution.empty()) label["solution"] = grid_text(boards[k].solution);
     label["images"] = cells;
-    labels += label.dump() + "\n";
+    labels += json_text(label) + "\n";
     if (done) done();
   }
   write_file(fs::path(folder) / "labels.jsonl", labels);

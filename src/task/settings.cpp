@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "files.h"
+#include "json_text.h"
 #include "text.h"
 
 namespace as2::task {
@@ -263,7 +264,7 @@ void Settings::refuse_unused(bool overrides) const {
 
 void Settings::refuse(const std::string& key, const std::string& expected) const {
   const Entry& entry = entries_.at(key);
-  throw InputError(entry.location, "'" + key + "' is " + entry.value.dump() + ", expected " + expected);
+  throw InputError(entry.location, "'" + key + "' is " + json_text(entry.value) + ", expected " + expected);
 }
 
 SourceLocation Settings::location(const std::string& key) const {
@@ -278,7 +279,7 @@ std::string Settings::resolved() const {
     if (!entry.used) continue;
     const std::size_t dot = key.rfind('.');
     const std::string section = dot == std::string::npos ? "" : key.substr(0, dot);
-    sections[section] += key.substr(section.empty() ? 0 : dot + 1) + " = " + entry.value.dump() + '\n';
+    sections[section] += key.substr(section.empty() ? 0 : dot + 1) + " = " + json_text(entry.value) + '\n';
   }
   std::string text;
   for (const auto& [section, lines] : sections) {

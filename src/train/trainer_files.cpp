@@ -8,6 +8,7 @@
 
 #include "as2/error.h"
 #include "files.h"
+#include "json_text.h"
 #include "train/curves.h"
 #include "train/trainer.h"
 
@@ -44,7 +45,7 @@ double number_in(const json& record, const std::string& name) {
 
 void write_records(const std::filesystem::path& path, const std::vector<json>& records) {
   write_file(path, [&](std::ostream& out) {
-    for (const json& record : records) out << record.dump() << '\n';
+    for (const json& record : records) out << json_text(record) << '\n';
   });
 }
 
@@ -71,7 +72,7 @@ void Trainer::log_losses() {
     const std::filesystem::path path = folder_ / "metrics.jsonl";
     const json line = losses_in(recent_);
     std::ofstream out(path, std::ios::app);
-    out << line.dump() + "\n" << std::flush;
+    out << json_text(line) + "\n" << std::flush;
     if (!out) throw_file_error(path, "cannot be written", errno != 0 ? errno : ENOSPC);
     if (events_) events_->add(line);
   }
@@ -196,7 +197,7 @@ void Trainer::save_state() const {
                       {"command", hooks_.command},
                       {"data", data_hash_},
                       {"program", task_.program().hash}};
-  file.metadata["place"] = place.dump();
+  file.metadata["place"] = json_text(place);
   formats::write_safetensors(folder_ / "state.safetensors", file);
 }
 
@@ -259,7 +260,7 @@ std::string Trainer::read_state() {
                                [&](const json& record) { return number_in(record, "step") > step; }),
                 records.end());
   write_records(folder_ / "metrics.jsonl", records);
-  return place.dump();
+  return json_text(place);
 }
 
 void Trainer::draw(const std::vector<json>& records) const {
