@@ -1,5 +1,6 @@
 // Every struct lists its fields once; the same list writes and reads.
 #include "infer/network_options.h"
+#include "json_text.h"
 #include "text.h"
 
 #include <algorithm>
@@ -96,7 +97,7 @@ struct Section {
   }
   void count(const char* field, const json& value, std::int64_t most) const {
     if (!value.is_number_integer() || value <= 0 || value > most) {
-      refuse(field, "is " + value.dump() + ", expected a whole number from 1 to " + std::to_string(most));
+      refuse(field, "is " + json_text(value) + ", expected a whole number from 1 to " + std::to_string(most));
     }
   }
   void not_negative(const char* field, double value) const {
@@ -155,7 +156,7 @@ class Reader {
         value = found->get<Value>();
       }
     } catch (const json::exception&) {
-      section_.refuse(name, "is " + found->dump() + ", which has the wrong type");
+      section_.refuse(name, "is " + json_text(*found) + ", which has the wrong type");
     }
     // Whole numbers are sizes and counts.
     if constexpr (std::is_integral_v<Value> && !std::is_same_v<Value, bool>) {
