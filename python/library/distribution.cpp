@@ -15,19 +15,10 @@ struct KeptCircuit : torch::CustomClassHolder {
   std::shared_ptr<const prob_tensor::CircuitOperator> circuit;
 };
 
-// log Z [batch], and its derivative by the weights, [batch, inputs].
-std::pair<Tensor, Tensor> value_and_gradient(const prob_tensor::CircuitOperator& circuit,
-                                             const Tensor& weights) {
-  const WithAutograd enabled;
-  const Tensor input = WithAutograd::leaf(weights);
-  const Tensor value = circuit.log_value(input);
-  return {value.detach(), torch::autograd::grad({value.sum()}, {input})[0]};
-}
-
 struct SymbolProbabilities : torch::autograd::Function<SymbolProbabilities> {
   static Tensor forward(AutogradContext* context, const Tensor& weights, const Tensor& columns,
+                        const Tensor& value, const Tensor& gradient,
                         const std::shared_ptr<const prob_tensor::CircuitOperator>& circuit) {
-    const auto [value, gradient] = value_and_gradient(*circuit, weights);
     context->save_for_backward({weights, columns, value, gradient});
     keep_edges(context, {weights});
     context->saved_data["circuit"] = c10::IValue::make_capsule(c10::make_intrusive<KeptCircuit>(circuit));
@@ -46,22 +37,29 @@ struct SymbolProbabilities : torch::autograd::Function<SymbolProbabilities> {
     const Tensor scale = torch::ones({batch, positions, inputs}, weights.options())
                              .scatter(2, columns.expand({batch, -1, -1}), above);
     const auto [log_sum, sum_gradient] =
-        value_and_gradient(circuit, (weights.unsqueeze(1) * scale).view({batch * positions, inputs}));
+        evaluate(circuit, (weights.unsqueeze(1) * scale).view({batch * positions, inputs}));
     const Tensor scaled_value = log_sum.view({batch, positions});
     const Tensor scaled_gradient = sum_gradient.view({batch, positions, inputs});
     // −∞: every g is the same, and so is their mean; or there is no answer set.
     const Tensor mean = torch::where(scaled_value.isfinite(), (scaled_value - value.unsqueeze(1)).exp(),
                                      torch::zeros_like(scaled_value));
     const Tensor result = (mean.unsqueeze(2) * (scaled_gradient * scale - gradient.unsqueeze(1))).sum(1);
-    return once_differentiable(context, upstream, {result, Tensor(), Tensor()});
+    return once_differentiable(context, upstream, {result, Tensor(), Tensor(), Tensor(), Tensor()});
   }
 };
 
 }  // namespace
 
+Evaluated evaluate(const prob_tensor::CircuitOperator& circuit, const Tensor& weights) {
+  const WithAutograd enabled;
+  const Tensor input = WithAutograd::leaf(weights);
+  const Tensor value = circuit.log_value(input);
+  return {value.detach(), torch::autograd::grad({value.sum()}, {input})[0]};
+}
+
 Tensor symbol_probabilities(std::shared_ptr<const prob_tensor::CircuitOperator> circuit,
-                            const Tensor& weights, const Tensor& columns) {
-  return SymbolProbabilities::apply(weights, columns, circuit);
+                            const Tensor& weights, const Tensor& columns, const Evaluated& evaluated) {
+  return SymbolProbabilities::apply(weights, columns, evaluated.value, evaluated.gradient, circuit);
 }
 
 }  // namespace as2::python

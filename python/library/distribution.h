@@ -16,9 +16,17 @@
 
 namespace as2::python {
 
-// `weights` [batch, inputs of the circuit]; `columns` [positions, symbols] int64: the inputs that weigh each
-// position's symbols. [batch, positions, symbols], differentiable with respect to the weights.
+struct Evaluated {
+  torch::Tensor value;     // [batch]: log Z
+  torch::Tensor gradient;  // [batch, inputs of the circuit]: its derivative by the weights
+};
+// At `weights` [batch, inputs of the circuit]; without a graph.
+Evaluated evaluate(const prob_tensor::CircuitOperator& circuit, const torch::Tensor& weights);
+
+// `evaluated` at these `weights`; `columns` [positions, symbols] int64: the inputs that weigh each position's
+// symbols. [batch, positions, symbols], differentiable with respect to the weights.
 torch::Tensor symbol_probabilities(std::shared_ptr<const prob_tensor::CircuitOperator> circuit,
-                                   const torch::Tensor& weights, const torch::Tensor& columns);
+                                   const torch::Tensor& weights, const torch::Tensor& columns,
+                                   const Evaluated& evaluated);
 
 }  // namespace as2::python

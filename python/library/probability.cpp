@@ -126,19 +126,23 @@ class QuestionList {
   // [batch, 1 + questions]: log Σ w(I) over all answer sets, then over those in which each question holds.
   Tensor log_weights(const Tensor& beliefs) const {
     const Tensor all = weights(beliefs);
-    const Tensor observed = all.unsqueeze(1) * tables_on(all.device()).observed.to(all.scalar_type());
-    return without_contradicted(
-        beliefs, circuit_->log_value(observed.reshape({all.size(0) * rows(), circuit().inputs()}))
-                     .reshape({all.size(0), rows()}));
+    return log_values(beliefs, all.unsqueeze(1) * tables_on(all.device()).observed.to(all.scalar_type()));
   }
 
   // [batch, questions]: the probability of each.
   Tensor distribution(const Tensor& beliefs) const {
     const Tables& tables = tables_on(beliefs.device());
     if (tables.symbols.defined()) {
-      return without_contradicted(beliefs, symbol_probabilities(circuit_, weights(beliefs), tables.symbols)
-                                               .squeeze(1)
-                                               .index_select(1, tables.asked));
+      const Tensor all = weights(beliefs);
+      const Evaluated evaluated = evaluate(*circuit_, all);
+      const Tensor result = symbol_probabilities(circuit_, all, tables.symbols, evaluated)
+                                .squeeze(1)
+                                .index_select(1, tables.asked);
+      if (!marks_contradictions(beliefs)) return result;
+      // How many beliefs of 0 an answer set has on average: at least one, where no answer set does without.
+      const Tensor zeros =
+          (all.detach() * evaluated.gradient).masked_fill(all.detach() > floor_, 0).sum(1, true);
+      return result.masked_fill(zeros > 0.5, std::numeric_limits<double>::quiet_NaN());
     }
     const Tensor logs = log_weights(beliefs);
     return (logs.narrow(1, 1, rows() - 1) - logs.narrow(1, 0, 1)).exp();
@@ -147,9 +151,9 @@ class QuestionList {
   // [batch, inputs, symbols]: the probability of every symbol of what beliefs are given about, 0 in the
   // padding.
   Tensor marginals(const Tensor& beliefs) const {
-    const Tensor columns = tables_on(beliefs.device()).columns;
-    return symbol_probabilities(circuit_, weights(beliefs),
-                                columns.view({static_cast<std::int64_t>(inputs_.size()), width_}));
+    const Tensor all = weights(beliefs);
+    return symbol_probabilities(circuit_, all, tables_on(all.device()).columns.view({inputs(), width_}),
+                                evaluate(*circuit_, all));
   }
 
   // [batch]: log P(what is observed in that row), one text like "total(7), not carry(1)" per row.
@@ -166,9 +170,9 @@ class QuestionList {
     std::vector<Tensor> masks;
     for (std::size_t b = 0; b < texts.size(); ++b) masks.push_back(mask_of(texts[b], b));
     if (masks.empty()) return all.sum(1);
-    const Tensor observed = all * torch::stack(masks).to(all.options());
-    const Tensor logs = circuit_->log_value(torch::cat({all, observed})).view({2, all.size(0)});
-    return without_contradicted(beliefs, (logs[1] - logs[0]).unsqueeze(1)).squeeze(1);
+    const Tensor logs =
+        log_values(beliefs, torch::stack({all, all * torch::stack(masks).to(all.options())}, 1));
+    return logs.select(1, 1) - logs.select(1, 0);
   }
 
   // As prob:: wants them, one row per instance.
@@ -208,11 +212,20 @@ class QuestionList {
     return circuit_->log_value(weights(beliefs.detach(), 0)).isinf();
   }
 
-  // Where the floor would hide a contradiction and check() cannot wait for the device to see it, the row is
-  // not a number.
-  Tensor without_contradicted(const Tensor& beliefs, const Tensor& result) const {
-    if (floor_ == 0 || beliefs.device().is_cpu()) return result;
-    return result.masked_fill(contradicted(beliefs).unsqueeze(1), std::numeric_limits<double>::quiet_NaN());
+  // Where the floor would hide a contradiction and check() cannot wait for the device to see it, the row of
+  // the result is not a number.
+  bool marks_contradictions(const Tensor& beliefs) const { return floor_ > 0 && !beliefs.device().is_cpu(); }
+
+  // [batch, rows]: log Σ w(I) at `given` [batch, rows, inputs of the circuit].
+  Tensor log_values(const Tensor& beliefs, const Tensor& given) const {
+    const std::int64_t count = given.size(1);
+    const bool marks = marks_contradictions(beliefs);
+    const Tensor all = marks ? torch::cat({given, weights(beliefs.detach(), 0).unsqueeze(1)}, 1)
+                             : given;  // one call for all
+    const Tensor logs = circuit_->log_value(all.flatten(0, 1)).view({all.size(0), all.size(1)});
+    if (!marks) return logs;
+    return logs.narrow(1, 0, count)
+        .masked_fill(logs.detach().narrow(1, count, 1).isinf(), std::numeric_limits<double>::quiet_NaN());
   }
 
   // gringo writes atoms such as top(#inf), for #max of nothing, whether there can be nothing or not. Those
