@@ -4,6 +4,7 @@
 
 #include "cli/validators.h"
 #include "cli/verbs.h"
+#include "text.h"
 
 namespace as2::cli {
 namespace {
@@ -47,6 +48,20 @@ prob::Approximation CircuitOptions::approximate(const compile::ConstraintProgram
   if (approx == "top-k")
     return prob::sum_best(program, beliefs, believed, queries, size(kBestByDefault), time_budget);
   return prob::sum_drawn(program, beliefs, believed, queries, size(kDrawnByDefault), seed);
+}
+
+void CircuitOptions::refuse_nothing_found(const prob::Approximation& found) const {
+  if (found.bound == 0)
+    throw InputError("P(program) = 0: no answer set agrees with what is given",
+                     {"`as2 decode --explain` says what contradicts the beliefs"});
+  throw InputError("no answer set was found within the " + in_digits(time_budget) + " s of --time-budget",
+                   {"--time-budget allows more; 0: no limit"});
+}
+
+std::string CircuitOptions::text_of_bound(double bound) const {
+  if (approx == "sample")
+    return "each probability is off by at most " + in_digits(bound) + ", with 95 % confidence";
+  return "no probability is off by more than " + in_digits(bound);
 }
 
 }  // namespace as2::cli

@@ -309,12 +309,12 @@ Action declare_decode(CLI::App& command) {
       .add_option(
           "--node-budget", arguments->node_budget,
           "map: stop after this many nodes per document, or twice as many while nothing is found; 0: never")
-      ->check(CLI::NonNegativeNumber);
+      ->check(whole_number_from(0));
   command
       .add_option("--time-budget", arguments->time_budget,
                   "map: stop after this many seconds per document; 0: never")
       ->check(number_between(0, 1e9));
-  command.add_option("--threads", arguments->threads, "0: all cores")->check(CLI::NonNegativeNumber);
+  command.add_option("--threads", arguments->threads, "0: all cores")->check(whole_number_from(0));
   command.add_flag("--json", arguments->json, "One JSON document per input document, one per line");
   command.footer(
       "Status: optimal; satisfied (a budget ran out; `gap` bounds what is missing; or greedy); "

@@ -19,6 +19,7 @@
 #include "cli/print_document.h"
 #include "cli/program_options.h"
 #include "cli/questions.h"
+#include "cli/validators.h"
 #include "cli/verbs.h"
 #include "infer/example_lines.h"
 #include "infer/grounding.h"
@@ -302,7 +303,7 @@ class Predicting {
                                   const std::vector<Observation>& queries, Json& json) const {
     const prob::Approximation found =
         arguments_.circuit.approximate(*program_, beliefs, believed, queries, /*seed=*/1);
-    if (std::isinf(found.log_p_program)) refuse_contradiction();
+    if (std::isinf(found.log_p_program)) arguments_.circuit.refuse_nothing_found(found);
     json["bound"] = found.bound;
     return found.queries;
   }
@@ -346,8 +347,7 @@ class Predicting {
       std::cout << line << '\n';
     }
     for (const auto& [atom, p] : json["observed"].items()) std::cout << "P(" << atom << ") = " << p << '\n';
-    if (json.contains("bound"))
-      std::cout << "no probability above is off by more than " << json["bound"] << '\n';
+    if (json.contains("bound")) std::cout << arguments_.circuit.text_of_bound(json["bound"]) << '\n';
   }
 
   const PredictArguments& arguments_;
@@ -407,7 +407,7 @@ Action declare_predict_on(CLI::App& command, const std::vector<Engine>& engines)
       .add_option("--node-budget", arguments->engine.solver.node_budget,
                   "Stop the search for an answer after this many nodes, or twice as many while nothing is "
                   "found; 0: after ten seconds")
-      ->check(CLI::NonNegativeNumber);
+      ->check(whole_number_from(0));
   arguments->circuit.declare(command);
   declare_grounding(command, arguments->grounding);
   declare_engine(command, arguments->engine);

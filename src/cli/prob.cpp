@@ -210,10 +210,7 @@ Json approximate_answer(const ProbArguments& arguments, const ConstraintProgram&
   }
   const prob::Approximation found = arguments.circuit.approximate(program, entry.beliefs, entry.believed,
                                                                   queries, arguments.seed.value_or(1));
-  if (std::isinf(found.log_p_program)) {
-    throw InputError("no answer set that weighs anything was found",
-                     {"`as2 decode --explain` says what contradicts the beliefs"});
-  }
+  if (std::isinf(found.log_p_program)) arguments.circuit.refuse_nothing_found(found);
   Json json;
   json["log_p_program"] = found.log_p_program;
   const auto begin = found.queries.begin();
@@ -237,7 +234,7 @@ Json approximate_answer(const ProbArguments& arguments, const ConstraintProgram&
   return json;
 }
 
-void print_probabilities(const Json& json, std::ostream& out) {
+void print_probabilities(const ProbArguments& arguments, const Json& json, std::ostream& out) {
   if (json.contains("error")) {
     out << json["error"].get<std::string>() << '\n';
     return;
@@ -257,7 +254,7 @@ void print_probabilities(const Json& json, std::ostream& out) {
         << " with every symbol";
   }
   out << '\n';
-  if (!exact) out << "no probability below is off by more than " << in_digits(json["bound"]) << '\n';
+  if (!exact) out << arguments.circuit.text_of_bound(json["bound"]) << '\n';
   if (json.contains("queries")) {
     for (const auto& query : json["queries"]) {
       out << "P(" << query["query"].get<std::string>() << ") = " << in_digits(query["p"]) << '\n';
@@ -333,7 +330,7 @@ int give_probabilities(const ProbArguments& arguments) {
     if (arguments.json) {
       print_document(json);
     } else {
-      print_probabilities(json, std::cout);
+      print_probabilities(arguments, json, std::cout);
     }
   }
   return good ? kDone : kInputAtFault;
@@ -349,7 +346,7 @@ Action declare_prob(CLI::App& command) {
   command.add_flag("--marginals", arguments->marginals, "The probability of every symbol of every position");
   command.add_flag("--count", arguments->count, "The number of answer sets");
   command.add_option("--sample", arguments->sample, "Draws this many answer sets by their probability")
-      ->check(CLI::PositiveNumber)
+      ->check(whole_number_from(1))
       ->type_name("N");
   command.add_option("--seed", arguments->seed, "Seed of the draws; 1 by default")
       ->check(a_seed())

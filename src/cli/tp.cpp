@@ -10,6 +10,7 @@
 #include "cli/beliefs.h"
 #include "cli/print_document.h"
 #include "cli/program_options.h"
+#include "cli/validators.h"
 #include "cli/verbs.h"
 #include "text.h"
 
@@ -145,7 +146,7 @@ Action declare_tp(CLI::App& command) {
   arguments->program = declare_program(command);
   declare_beliefs(command, arguments->beliefs);
   command.add_option("--refine", arguments->refine, "Also refine the beliefs, at most K times (Eq. 6)")
-      ->check(CLI::NonNegativeNumber)
+      ->check(whole_number_from(0))
       ->type_name("K");
   command
       .add_option("--reduction", arguments->reduction,

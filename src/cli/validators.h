@@ -23,6 +23,17 @@ inline CLI::Validator number_between(double low, double high) {
   return CLI::Validator(check, "", "number");
 }
 
+// A whole number; CLI::PositiveNumber would print the greatest double when it refuses one.
+inline CLI::Validator whole_number_from(std::int64_t low) {
+  const auto check = [=](const std::string& text) -> std::string {
+    char* end = nullptr;
+    const long long value = std::strtoll(text.c_str(), &end, 10);
+    if (!text.empty() && *end == '\0' && value >= low) return "";
+    return text + " is not a whole number from " + std::to_string(low) + " on";
+  };
+  return CLI::Validator(check, "", "whole number");
+}
+
 // A seed: CLI11 would read `-1` into an unsigned number as the largest one.
 inline CLI::Range a_seed() {
   return CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max());

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "as2/probability.h"
 #include "prob/log_space.h"
@@ -34,17 +35,42 @@ decode::Beliefs weights_of(const ConstraintProgram& program, decode::Beliefs bel
   return beliefs;
 }
 
-// log of the weight of all assignments, answer sets or not, and of their number.
+// log of the weight of all assignments, answer sets or not, and of the number of those that weigh anything.
 std::pair<double, double> log_totals(const ConstraintProgram& program, const decode::Beliefs& weights) {
   const std::size_t stride = static_cast<std::size_t>(program.max_symbols());
   std::pair<double, double> totals{0, 0};
   for (std::size_t i = 0; i < program.positions.size(); ++i) {
-    double sum = 0;
-    for (std::size_t s = 0; s < program.positions[i].symbols.size(); ++s) sum += weights[i * stride + s];
-    totals.first += std::log(sum);
-    totals.second += std::log(static_cast<double>(program.positions[i].symbols.size()));
+    const double* row = weights.data() + i * stride;
+    const std::size_t size = program.positions[i].symbols.size();
+    totals.first += std::log(std::accumulate(row, row + size, 0.0));
+    totals.second +=
+        std::log(static_cast<double>(size) - static_cast<double>(std::count(row, row + size, 0.0)));
   }
   return totals;
+}
+
+// The program without the symbols that weigh 0: the decoder floors them, so an answer that has one could
+// stand before others that weigh more. False: a position has no other symbol.
+bool forbid_weightless(ConstraintProgram& program, const decode::Beliefs& weights) {
+  const std::size_t stride = static_cast<std::size_t>(program.max_symbols());
+  compile::Group group;
+  group.family = static_cast<int>(program.families.size());
+  compile::Nogoods nogoods;
+  for (std::size_t i = 0; i < program.positions.size(); ++i) {
+    compile::SetLiteral weightless{static_cast<int>(i), {}};
+    for (std::size_t s = 0; s < program.positions[i].symbols.size(); ++s) {
+      if (weights[i * stride + s] == 0) weightless.symbols.push_back(static_cast<int>(s));
+    }
+    if (weightless.symbols.empty()) continue;
+    if (weightless.symbols.size() == program.positions[i].symbols.size()) return false;
+    group.positions.push_back(static_cast<int>(i));
+    nogoods.push_back({{std::move(weightless)}});
+  }
+  if (nogoods.empty()) return true;
+  group.content = std::move(nogoods);
+  program.families.push_back({"symbols that weigh nothing", {}, ""});
+  program.groups.push_back(std::move(group));
+  return true;
 }
 
 }  // namespace
@@ -54,46 +80,48 @@ Approximation sum_best(const ConstraintProgram& program, const decode::Beliefs& 
                        double seconds) {
   const std::size_t stride = static_cast<std::size_t>(program.max_symbols());
   const decode::Beliefs weights = weights_of(program, beliefs, believed);
+  Approximation result;
+  result.queries.assign(queries.size(), 0.0);
+  result.log_p_program = kNothing;
+  ConstraintProgram possible = program;
+  possible.objectives.clear();
+  if (!forbid_weightless(possible, weights)) return result;
   decode::DecodeOptions options;
   options.models = most;
   options.minimal_conflict = false;
   options.time_budget_seconds = seconds;
-  options.objective_weights.assign(program.objectives.size(), 0.0);
-  const decode::Decoded decoded = decode::Decoder(program).decode({weights, {}, {}, {}}, options);
+  const decode::Decoded decoded = decode::Decoder(std::move(possible)).decode({weights, {}, {}, {}}, options);
+  const bool ordered = decoded.status == decode::Status::kOptimal;
+  if (decoded.models.empty()) {
+    result.bound = decoded.status == decode::Status::kUnsatisfiable ? 0 : 1;
+    return result;
+  }
 
-  // Everything relative to the best answer, so that nothing underflows.
-  Approximation result;
-  result.queries.assign(queries.size(), 0.0);
-  result.log_p_program = kNothing;
-  double best = kNothing;
+  // Everything relative to the heaviest answer, so that nothing overflows.
+  std::vector<double> log_weights;
+  for (const decode::Model& model : decoded.models)
+    log_weights.push_back(log_weight(weights, stride, model.assignment));
+  const double best = *std::max_element(log_weights.begin(), log_weights.end());
   double found = 0;
-  double least = kNothing;
-  for (const decode::Model& model : decoded.models) {
-    const double weight = log_weight(weights, stride, model.assignment);
-    if (weight == kNothing) continue;
-    if (found == 0) best = weight;
-    least = weight;
-    const std::vector<char> truth = compile::evaluate_nodes(program, model.assignment);
-    const double relative = std::exp(weight - best);
+  for (std::size_t m = 0; m < decoded.models.size(); ++m) {
+    const compile::Assignment& assignment = decoded.models[m].assignment;
+    const std::vector<char> truth = compile::evaluate_nodes(program, assignment);
+    const double relative = std::exp(log_weights[m] - best);
     found += relative;
     for (std::size_t q = 0; q < queries.size(); ++q) {
-      if (holds(queries[q], model.assignment, truth)) result.queries[q] += relative;
+      if (holds(queries[q], assignment, truth)) result.queries[q] += relative;
     }
   }
-  if (found == 0) return result;
   for (double& query : result.queries) query /= found;
   result.log_p_program = best + std::log(found);
-  const bool complete =
-      decoded.status == decode::Status::kOptimal && decoded.models.size() < static_cast<std::size_t>(most);
-  if (complete) return result;
-  // What is missing weighs no more than all other assignments; in order, none more than the last one found.
+  if (ordered && decoded.models.size() < static_cast<std::size_t>(most)) return result;
+  // What is missing weighs no more than all other assignments. Nor does one of them, where they came in
+  // order, weigh more than the last one found would with its beliefs floored: floors only add weight.
   const auto [log_mass, log_count] = log_totals(program, weights);
   double missing = std::max(0.0, std::exp(log_mass - best) - found);
-  if (decoded.status == decode::Status::kOptimal && decoded.models.size() == static_cast<std::size_t>(most)) {
-    const bool all_weigh = least == log_weight(weights, stride, decoded.models.back().assignment);
-    missing = all_weigh ? std::min(missing, std::exp(least - best + log_count)) : 0;
-  }
-  result.bound = missing / (found + missing);
+  if (ordered)
+    missing = std::min(missing, std::exp(decoded.models.back().log_probability - best + log_count));
+  result.bound = 1 / (1 + found / missing);  // missing may be 0, and infinite
   return result;
 }
 

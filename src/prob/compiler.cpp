@@ -210,11 +210,11 @@ class CircuitSearch {
 
 std::vector<Order> orders_of(const decode::Problem& problem) {
   std::vector<Order> orders(3);
-  orders[0].name = "as named";
+  orders[0].name = "in the order of their names";
   for (int i = 0; i < problem.real; ++i) orders[0].rank.push_back(i);
-  orders[1].name = "tree decomposition";
+  orders[1].name = "along a tree decomposition";
   orders[1].rank = tree_order(problem);
-  orders[2].name = "fewest symbols";
+  orders[2].name = "by the fewest symbols left";
   orders[2].rank = orders[0].rank;
   orders[2].fewest_symbols = true;
   return orders;
@@ -225,7 +225,7 @@ std::vector<Order> orders_of(const decode::Problem& problem) {
   char text[400];
   std::snprintf(
       text, sizeof text,
-      "the circuit does not fit its budget of %g s and %lld MiB: after %.1f s, deciding positions by %s, "
+      "the circuit does not fit its budget of %g s and %lld MiB: after %.1f s, deciding positions %s, "
       "it had %lld nodes, %lld edges (%lld MiB) and %zu parts remembered, with %.3g %% of all assignments "
       "settled",
       budget.seconds, static_cast<long long>(budget.bytes >> 20), seconds, order.name,

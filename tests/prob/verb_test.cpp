@@ -106,6 +106,7 @@ TEST_F(ProbVerb, PastItsBudgetItOffersApproximations) {
   const testing::Finished result = run(sudoku + " --time-budget 0.3");
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.err, HasSubstr("of all assignments settled"));
+  EXPECT_THAT(result.err, HasSubstr("deciding positions in the order of their names,"));
   EXPECT_THAT(result.err, HasSubstr("--approx top-k"));
   const json best = prob("pair.lp --beliefs beliefs.json --approx top-k --approx-size 1 --query 'cell(1,1)'");
   EXPECT_NEAR(best["log_p_program"].get<double>(), std::log(0.36), 1e-9);
@@ -120,9 +121,52 @@ TEST_F(ProbVerb, PastItsBudgetItOffersApproximations) {
   const json drawn = prob("pair.lp --beliefs beliefs.json --approx sample --seed 5 --query 'cell(1,1)'");
   EXPECT_EQ(drawn["exact"], false);
   EXPECT_NEAR(drawn["queries"][0]["p"].get<double>(), 0.36 / 0.46, drawn["bound"].get<double>());
+  EXPECT_THAT(run("pair.lp --beliefs beliefs.json --approx sample").out,
+              HasSubstr("each probability is off by at most 0.00"));
+  EXPECT_THAT(run("pair.lp --beliefs beliefs.json --approx sample").out, HasSubstr("with 95 % confidence\n"));
+  EXPECT_THAT(run("pair.lp --beliefs beliefs.json --approx top-k --approx-size 1").out,
+              HasSubstr("no probability is off by more than 0."));
+}
+
+// The decoder floors beliefs at 1e-30, so that c(1,3), which weighs nothing, comes before answers that do.
+TEST_F(ProbVerb, TheBestAnswersAreThoseThatWeighAnything) {
+  write("floor.lp",
+        "{ c(I,V) : V=1..4 } = 1 :- I=1..6.\n"
+        ":- c(1,1).\n"
+        ":- c(1,2), c(I,V), I>1, V != 2.\n"
+        ":- c(1,4), c(I,V), I>1, V != 2.\n"
+        ":- c(1,3), c(I,V), I>1, V != 1.\n");
+  std::string beliefs = R"j({"c(1,_)": {"1": 0.999975, "2": 2e-5, "4": 5e-6})j";
+  for (int i = 2; i <= 6; ++i)
+    beliefs += ", \"c(" + std::to_string(i) + R"j(,_)": {"1": 0.99999, "2": 1e-5})j";
+  write("floor.json", beliefs + "}");
+  const std::string arguments = "floor.lp --beliefs floor.json --approx top-k --query 'c(1,4)'";
+  const json one = prob(arguments + " --approx-size 1"), two = prob(arguments + " --approx-size 2"),
+             all = prob(arguments + " --approx-size 3");
+  EXPECT_EQ(one["exact"], false);
+  EXPECT_EQ(one["queries"][0]["p"], 0.0);
+  EXPECT_GE(one["bound"].get<double>(), 0.2);
+  EXPECT_NEAR(two["queries"][0]["p"].get<double>(), 0.2, 1e-9);
+  EXPECT_EQ(two["exact"], false) << "there might be a third";
+  EXPECT_NEAR(all["queries"][0]["p"].get<double>(), 0.2, 1e-9);
+  EXPECT_EQ(all["exact"], true);
+  EXPECT_NEAR(all["log_p_program"].get<double>(), std::log(2.5e-5) + 5 * std::log(1e-5), 1e-9);
+}
+
+TEST_F(ProbVerb, AnApproximationThatFindsNothingSaysWhy) {
+  write("clash.json", R"j({"cell(1,_)": {"1": 1}, "cell(2,_)": {"1": 1}})j");
+  const testing::Finished clash = run("pair.lp --beliefs clash.json --approx top-k");
+  EXPECT_EQ(clash.exit_code, 1);
+  EXPECT_THAT(clash.err, HasSubstr("P(program) = 0"));
+  const testing::Finished late =
+      run(std::string(AS2_SOURCE_DIR) + "/programs/sudoku-b4.as2c --approx top-k --time-budget 1e-9");
+  EXPECT_EQ(late.exit_code, 1);
+  EXPECT_THAT(late.err, HasSubstr("no answer set was found within the 1e-09 s of --time-budget"));
 }
 
 TEST_F(ProbVerb, RefusesWithTheRightExitCode) {
+  EXPECT_THAT(run("pair.lp --sample 0").err, HasSubstr("0 is not a whole number from 1 on"));
+
   EXPECT_EQ(run("pair.lp --seed 3").exit_code, 2);
   EXPECT_EQ(run("pair.lp --approx-size 3").exit_code, 2);
   EXPECT_EQ(run("pair.lp --approx top-k --count").exit_code, 2);
