@@ -113,10 +113,11 @@ class Program:
         self.warnings = [Message(**message) for message in about["warnings"]]
         self.notes = [Message(**message) for message in about["notes"]]
         self.index = {position.name: position.index for position in self.positions}
-        self.domains = torch.tensor([len(p.symbols) for p in self.positions], dtype=torch.int64)
-        self.mask = torch.arange(self.symbols) < self.domains.unsqueeze(-1)
-        self.uniform = self.mask.double() / self.domains.clamp_min(1).unsqueeze(-1)
-        self.believable = torch.tensor([not p.guess for p in self.positions], dtype=torch.bool)
+        with torch.inference_mode(False):  # training uses them, too
+            self.domains = torch.tensor([len(p.symbols) for p in self.positions], dtype=torch.int64)
+            self.mask = torch.arange(self.symbols) < self.domains.unsqueeze(-1)
+            self.uniform = self.mask.double() / self.domains.clamp_min(1).unsqueeze(-1)
+            self.believable = torch.tensor([not p.guess for p in self.positions], dtype=torch.bool)
         self.has_guesses = not bool(self.believable.all())
 
     # What it is.

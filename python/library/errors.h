@@ -3,10 +3,14 @@
 // people read the message as it is.
 #pragma once
 
+#include <c10/core/GradMode.h>
+#include <c10/core/InferenceMode.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -18,9 +22,26 @@ namespace as2::python {
 // `as2-error {"kind":…,"file":…,"line":…,"column":…}`. Exceptions of others pass as they are.
 [[noreturn]] void rethrow();
 
+// What is made at first use and kept, such as tables on a device, serves training, too, which refuses tensors
+// made in inference mode. So that mode ends where the library begins; no graph is recorded all the same.
+class OutsideInferenceMode {
+ public:
+  OutsideInferenceMode() {
+    if (!c10::InferenceMode::is_enabled()) return;
+    off_.emplace(false);
+    no_graph_.emplace(false);
+  }
+
+ private:
+  std::optional<c10::InferenceMode> off_;
+  std::optional<c10::AutoGradMode> no_graph_;
+};
+
+// Every call from Python goes through here.
 template <class Function>
 auto reported(Function&& function) {
   try {
+    const OutsideInferenceMode ours;
     return function();
   } catch (...) {
     rethrow();

@@ -1,9 +1,11 @@
-"""What the tests share: the source folder, the command line, beliefs."""
+"""What the tests share: the source folder, the command line, beliefs, the operators."""
 import json
 import os
 import pathlib
 import subprocess
+import unittest
 
+import as2
 import torch
 
 SOURCE = pathlib.Path(os.environ["AS2_TEST_SOURCE"])
@@ -12,6 +14,8 @@ PROGRAMS = sorted((SOURCE / "programs").glob("*.lp"))
 
 def command_line(*arguments, beliefs=None):
     """One document of `as2 … --json`."""
+    if "AS2_BINARY" not in os.environ:
+        raise unittest.SkipTest("the command line is not built")
     beliefs = None if beliefs is None else json.dumps(beliefs)
     words = [os.environ["AS2_BINARY"], *map(str, arguments), "--json"] + (["--beliefs", "-"] if beliefs else [])
     done = subprocess.run(words, input=beliefs, capture_output=True, text=True)
@@ -52,3 +56,33 @@ def as_tensor(program, document):
         for s, symbol in enumerate(position.symbols):
             values[position.index, s] = document[position.name][symbol]
     return values
+
+
+class Operators:
+    """Every operator on beliefs, on one device, with programs that need no gringo.
+
+    calls: {name: (operator, beliefs, number, argument)}; those with a gradient have a NAME_backward.
+    """
+
+    def __init__(self, device="cpu", dtype=torch.float64):
+        self.program = as2.compile(SOURCE / "programs" / "scheduling.as2c")  # one with objectives
+        self.tp = self.program.soft_tp()
+        addition = as2.compile(SOURCE / "programs" / "addition.as2c")
+        self.add = as2.Module(addition, "digit(*", "total(_)")  # every symbol of a position, at once
+        self.mixed = as2.Module(addition, "digit(*", ["total(3)", "digit(1,2)"])  # one evaluation each
+        self.p = random_beliefs(self.program, 1, batch=3).to(device, dtype)
+        self.digits = torch.rand(5, 2, 10, dtype=torch.float64, generator=torch.Generator().manual_seed(2)).softmax(-1).to(device, dtype)
+        number = self.program._native.number()
+        self.calls = {name: (getattr(torch.ops.as2, name).default, self.p, number, argument) for name, argument in (
+            ("soft_tp_loss", 0), ("soft_tp_image", 0), ("soft_tp_residual", 0), ("soft_tp_leave_one_out", 0),
+            ("soft_tp_max_residual", 0), ("soft_tp_refine", 2), ("soft_tp_expected_cost", 0))}
+        for name in ("distribution", "log_weights", "marginals"):
+            self.calls[name] = (getattr(torch.ops.as2, name).default, self.digits, self.add._number, 0)
+
+    def backward(self, name):
+        """(NAME_backward, gradient, beliefs, number, argument), or None."""
+        if not hasattr(torch.ops.as2, name + "_backward"):
+            return None
+        operator, p, number, argument = self.calls[name]
+        gradient = torch.rand_like(operator(p, number, argument))
+        return getattr(torch.ops.as2, name + "_backward").default, gradient, p, number, argument

@@ -95,7 +95,13 @@ class Program(unittest.TestCase):
         self.assertEqual((verdict.violated[0].family, verdict.violated[0].file, verdict.violated[0].line),
                          ("neighbours", "colours.lp", 3))
         self.assertEqual([v.valid for v in program.verify([good.assignment, wrong])], [True, False])
-        self.assertEqual([v.valid for v in program.verify(program.decode(random_beliefs(program, batch=3)))], [True] * 3)
+        batch = program.verify(program.decode(random_beliefs(program, batch=3)))
+        self.assertEqual((len(batch), batch.valid, [v.valid for v in batch]), (3, True, [True] * 3))
+        mixed = program.verify([good, program.decode({})])
+        self.assertTrue(mixed.valid and bool(mixed) and isinstance(mixed, as2.Verdicts))
+        self.assertIs(program.verify([good.assignment, wrong]).valid, False)
+        self.assertIsNone(as2.Verdicts([verdict, as2.Verdict(None, [], "late")][1:]).valid)
+        self.assertEqual((len(program.verify(program.decode([]))), program.verify([]).valid), (0, True))
         self.assertEqual(program.violated(wrong)[0].family, "neighbours")
         self.assertEqual(program.atoms_of(good.assignment), good.atoms)
 
@@ -242,6 +248,57 @@ class Program(unittest.TestCase):
             nothing_chosen = as2.compile(text="a. :- a.")
         self.refused("is violated, and nothing is chosen", nothing_chosen.soft_tp)
         self.refused("expected", as2.Module("addition.lp", "digit(*", "total(_)"), torch.rand(4, 3, 10))
+
+    def test_numbers_are_checked_before_they_are_cut(self):
+        program = as2.compile(text=COLOURS)
+        p = random_beliefs(program, batch=2)
+        inf, nan = float("inf"), float("nan")
+        for name in ("time_budget", "unique_margin"):
+            for value in (inf, nan, -1, "3"):
+                self.refused(f"{name} is '?{value}'?, expected", program.decode, p, **{name: value})
+        for name, values in (("models", (0, 2.5, "2")), ("threads", (-3, 1.5, 2 ** 32)), ("node_budget", (-1, 0.5)),
+                             ("unique_readings", (0, 2 ** 40))):
+            for value in values:
+                self.refused(f"{name} is '?{value}'?, expected", program.decode, p, **{name: value})
+        self.refused("weight of level", as2.compile(text="{a}. :~ a. [1@2]").decode, {}, objective_weights={2: inf})
+        for function in (program.log_probability, program.marginals, program.sample, lambda p, **given: program.count(**given)):
+            self.refused("time_budget is inf, expected a finite number", function, p, time_budget=inf)
+            self.refused("memory_budget is -1, expected at least 0", function, p, memory_budget=-1)
+        for name in ("grounding_seconds", "grounding_mib", "grounding_size"):
+            for value in (inf, 0, -1, "x"):
+                self.refused(f"{name} is '?{value}'?, expected", as2.compile, text="{a}.", **{name: value})
+        self.refused("time_limit is nan", program.verify, program.decode(p), time_limit=nan)
+        for count in (0, 1.5, 2 ** 31):
+            self.refused(f"count is {count}, expected", program.sample, p, count)
+        self.refused("seed is -1", program.sample, p, seed=-1)
+        self.refused("size is 0.5", program.approximate, p, size=0.5)
+        tp = program.soft_tp()
+        for steps in (-1, 1.5, 2 ** 32 + 1):
+            self.refused(f"steps is {steps}, expected", tp.refine, p, steps)
+        with self.assertRaisesRegex(RuntimeError, "steps is 4294967297, expected"):
+            torch.ops.as2.soft_tp_refine(p, tp._number, 2 ** 32 + 1)
+        self.assertEqual(tp.refine(p, torch.tensor(2)).shape, p.shape)  # whole numbers of any kind
+
+    def test_what_is_of_the_wrong_type_is_told_clearly(self):
+        program = as2.compile(text=COLOURS)
+        p = random_beliefs(program, batch=2)
+        self.refused("pins are a list, expected a dict", program.decode, p, pins=["colour(1,_)"])
+        self.refused("given as 7, expected the path", as2.compile, 7)
+        self.refused("text is a int", as2.compile, text=5)
+        self.refused("assume is ", as2.compile, text="{a}.", assume=[3])
+        self.refused("inputs is 3, expected a text", as2.Module, program, 3, "same")
+        self.refused("output is \\[3\\], expected a text", as2.Module, program, "colour(*", [3])
+        self.refused("query is 3, expected a text", program.probability, p, 3)
+        self.refused("pattern is None", program.distribution, p, None)
+        self.refused("belief of 'colour\\(1,_\\)' in '1': found 'x'", program.decode, {"colour(1,_)": {"1": "x"}})
+        self.refused("weights are given as 3", as2.load, 3)
+        self.refused("pictures are a int", as2.load("digits-best"), 3)
+        module = as2.Module(program, "colour(*", "same")
+        for function in (program.soft_tp().loss, module, program.decode, program.marginals):
+            self.refused("sparse tensor, expected a dense one\nnote: .to_dense()", function, p.to_sparse())
+        self.refused("observed is \\[1, 2\\], expected a text", module.log_probability, p, [1, 2])
+        with self.assertRaisesRegex(TypeError, "log_probability.*timebudget"):
+            program.log_probability(p, timebudget=3)
 
     def test_no_gringo_is_the_environments_fault(self):
         before = os.environ.get("AS2_GRINGO")

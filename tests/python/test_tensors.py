@@ -13,6 +13,16 @@ from support import SOURCE, random_beliefs
 ADDITION = SOURCE / "programs" / "addition.lp"
 
 
+class Noting:
+    """A hook that can be pickled."""
+
+    def __init__(self, called):
+        self.called = called
+
+    def __call__(self, *_):
+        self.called.append(1)
+
+
 def convolved(p):
     """The distribution of the sum of two digits, by hand: [batch, 2, 10] → [batch, 19]."""
     outer = p[:, 0, :, None] * p[:, 1, None, :]
@@ -90,20 +100,85 @@ class Tensors(unittest.TestCase):
                 with_values, without = function(values), function(shape)
                 self.assertEqual((with_values.shape, with_values.dtype), (without.shape, without.dtype), function)
                 self.assertEqual(without.device.type, "meta")
-                if function != tp.max_residual:
+                self.assertEqual(with_values.requires_grad, without.requires_grad)
+                if function == tp.max_residual:
+                    self.assertFalse(without.requires_grad)
+                else:
                     without.sum().backward()
                     self.assertEqual(shape.grad.shape, shape.shape)
         with self.assertRaisesRegex(as2.InputError, "expected"):
             tp.loss(torch.empty(2, 3, device="meta"))
 
-    def test_opcheck_and_compile_where_pytorch_has_them(self):
-        if not hasattr(torch.library, "opcheck"):
-            self.skipTest(f"PyTorch {torch.__version__} has no torch.library.opcheck")
+    def test_inference_mode_changes_nothing(self):
         program = as2.compile("sudoku.lp", b=2)
-        p = random_beliefs(program, batch=2).requires_grad_()
-        torch.library.opcheck(torch.ops.as2.soft_tp_loss.default, (p, program._native.number(), 0))
-        tp = program.soft_tp()
-        self.assertTrue(torch.allclose(torch.compile(tp.loss, fullgraph=True)(p), tp.loss(p)))
+        tp, add = program.soft_tp(), as2.Module(ADDITION, "digit(*", "total(_)")
+        carries = as2.Module(as2.compile("multi_digit_addition.lp"), "digit(*", "carry(1,_)")
+        generator = torch.Generator().manual_seed(5)
+        p, digits, more = (torch.rand(shape, dtype=torch.float64, generator=generator).softmax(-1)
+                           for shape in ((2, 16, 4), (3, 2, 10), (3, 6, 10)))
+        functions = ((tp.loss, p), (tp.refine, p), (tp.max_residual, p), (program.log_probability, p), (program.marginals, p),
+                     (add, digits), (add.log_probability, digits), (carries, more),
+                     (lambda x: add.log_probability(x, ["total(7)"] * 3), digits))
+        expected = [function(given) for function, given in functions]
+        model = as2.load("digits-best")
+        pictures = torch.rand(2, len(model.pictured), 28, 28, generator=generator)
+        seen = model(pictures)
+        with torch.inference_mode():
+            made = [given.clone() for _, given in functions]
+            for (function, given), inside, value in zip(functions, made, expected):
+                self.assertTrue(torch.equal(function(given), value))
+                self.assertTrue(torch.equal(function(inside), value))
+            self.assertTrue(torch.equal(model(pictures), seen))
+            self.assertEqual(program.decode(made[0]).status, ["optimal"] * 2)
+        for (function, _), inside, value in zip(functions, made, expected):
+            self.assertTrue(torch.equal(function(inside), value))
+
+    def test_what_was_first_used_in_inference_mode_can_be_trained(self):
+        text = "{ c(I,V) : V=1..4 } = 1 :- I=1..3. { b }. d(I) :- c(I,1), not b. :- d(1), c(2,V), c(3,V). :~ c(I,V). [V,I]"
+        p = torch.rand(2, 4, 4).softmax(-1)
+        p[:, 0, 2:] = 0  # b
+        p = p / p.sum(-1, keepdim=True)
+        with torch.inference_mode():
+            program = as2.compile(text=text)
+            tp, module = program.soft_tp(), as2.Module(program, "c(*", "d(_)")
+            model = as2.load("digits-best")
+            pictures = torch.rand(1, len(model.pictured), 28, 28)
+            functions = (tp.loss, tp.image, tp.residual, tp.leave_one_out, lambda p: tp.refine(p, 2), tp.expected_cost, program.marginals,
+                         program.log_probability, lambda p: module(p[:, 1:]),
+                         lambda p: module.log_probability(p[:, 1:], ["d(1)", "not d(2)"]))
+            for function in functions:
+                function(p)
+            model(pictures)
+        pictures, p = pictures.clone(), p.clone().requires_grad_()
+        for function in functions:
+            gradient, = torch.autograd.grad(function(p).square().sum(), p)
+            self.assertTrue(bool(gradient.isfinite().all()))
+        model(pictures)[..., 0].sum().backward()
+        self.assertTrue(all(q.grad is not None for q in model.parameters()))
+
+    def test_autocast_reaches_networks_and_no_operator(self):
+        program = as2.compile("sudoku.lp", b=2)
+        tp, add = program.soft_tp(), as2.Module(ADDITION, "digit(*", "total(_)")
+        p = random_beliefs(program, batch=2).float().requires_grad_()
+        digits = torch.rand(3, 2, 10).softmax(-1).requires_grad_()
+        model = as2.load("digits-best")
+        pictures = torch.rand(2, len(model.pictured), 28, 28)
+        for function, given in ((tp.loss, p), (tp.image, p), (tp.refine, p), (program.marginals, p), (add, digits),
+                                (add.log_probability, digits)):
+            plain = function(given)
+            gradient, = torch.autograd.grad(plain.square().sum(), given)
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                cast = function(given)
+                again, = torch.autograd.grad(cast.square().sum(), given)
+            self.assertTrue(torch.equal(plain, cast) and torch.equal(gradient, again))
+            self.assertEqual(function(given.bfloat16()).dtype, torch.float32)
+        plain = model(pictures)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            evidence, cast = model.see(pictures)
+            self.assertEqual((evidence.dtype, cast.dtype), (torch.float32, torch.float32))
+            cast[..., 0].log().mean().backward()
+        self.assertTrue(0 < float((plain - cast).abs().max()) < 0.1)
+        self.assertTrue(all(q.grad is not None and bool(q.grad.isfinite().all()) for q in model.parameters()))
 
     def test_padding_is_ignored(self):
         program = as2.compile(text="{ a(V) : V=1..2 } = 1. { b(V) : V=1..4 } = 1. :- a(V), b(V).")
@@ -147,6 +222,36 @@ class Tensors(unittest.TestCase):
             stored.seek(0)
             self.assertTrue(torch.equal(torch.load(stored, weights_only=False)(given), expected))
             self.assertEqual(list(module.to("cpu").state_dict()), [])
+
+    def test_networks_are_copied_whole(self):
+        model = as2.load("digits-best")
+        pictures = torch.rand(2, len(model.pictured), 28, 28)
+        model.train()
+        model.note, called = "mine", []
+        frozen = next(iter(model.parameters()))
+        frozen.requires_grad_(False)
+        with torch.no_grad():
+            frozen.mul_(0.5)
+        hook = model.register_forward_hook(Noting(called))
+        shallow = copy.copy(model)
+        self.assertIs(next(iter(shallow.parameters())), frozen)
+        for copied in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+            self.assertTrue(copied.training and copied.note == "mine" and len(copied._forward_hooks) == 1)
+            self.assertEqual([q.requires_grad for q in copied.parameters()], [q.requires_grad for q in model.parameters()])
+            self.assertTrue(torch.equal(copied.eval()(pictures), model.eval()(pictures)))
+            model.train()
+            # A copy, which the original does not follow; and the network itself, which learns.
+            before = copied(pictures).detach()
+            with torch.no_grad():
+                for parameter in copied.parameters():
+                    parameter.mul_(1.5)
+            self.assertGreater(float((copied(pictures) - before).abs().max()), 1e-4)
+            self.assertTrue(torch.equal(frozen, next(iter(model.parameters()))))
+        hook.remove()
+        self.assertTrue(torch.equal(model.eval()(pictures), before))
+        double = copy.deepcopy(model.double())
+        self.assertEqual({q.dtype for q in double.parameters()}, {torch.float64})
+        self.assertLess(float((double(pictures) - before).abs().max()), 1e-5)
 
     def test_a_graph_outlives_its_program(self):
         p = torch.rand(1, 16, 4, requires_grad=True)
