@@ -15,6 +15,12 @@ namespace {
 
 using nlohmann::json;
 using Rows = std::vector<const json*>;
+using Figure = std::function<json(const json& row)>;  // a number, words, or null
+
+constexpr double kNoticeable = 0.01;  // a share that grew by less has not grown
+
+const char* const kRising = "still learning";
+const char* const kTooShort = "too few steps to tell";
 
 std::string number(const char* format, double value) {
   char text[64];
@@ -28,11 +34,68 @@ json at(const json& row, const std::string& path) {
   return row.contains(pointer) ? row.at(pointer) : json();
 }
 
+Figure field(const std::string& path) {
+  return [path](const json& row) { return at(row, path); };
+}
+
+// Of boards: cell, board, csr or vcsr.
+Figure of_boards(const std::string& measure) {
+  return [measure](const json& row) {
+    const std::string method = row.value("method", "");
+    return at(row,
+              (method.empty() ? "/eval/given_clues/raw" : "/eval/perceived_clues/" + method) + "/" + measure);
+  };
+}
+
+// Of a reasoner that reads the clues itself.
+json read_clues(const json& row) {
+  return row.contains("method") ? json() : at(row, "/eval/perceived_clues/raw/board");
+}
+
+// What published figures are compared with: the share of whole examples that are right.
+json right_of(const json& row) {
+  if (row["task"] == "sudoku") return of_boards("board")(row);
+  const json sums = at(row, "/eval/sum_accuracy");
+  return sums.is_null() ? at(row, "/eval/observed_accuracy") : sums;
+}
+
+// Seconds until the share that is right first came to `share`; null: it never did.
+Figure reached(double share) {
+  return [share](const json& row) -> json {
+    if (!row.contains("curve")) return row["minutes"] == 0 ? json() : json("?");
+    for (const json& point : row["curve"]) {
+      if (point.value("right", 0.0) >= share) return point["seconds"];
+    }
+    return nullptr;
+  };
+}
+
+// The greatest share of its validations up to then; −1: there was none.
+double greatest(const json& row, const char* share, double seconds) {
+  double most = -1;
+  for (const json& point : row["curve"]) {
+    if (point["seconds"] <= seconds) most = std::max(most, point.value(share, 0.0));
+  }
+  return most;
+}
+
+// How a run ended, by what its validations say.
+json ending(const json& row) {
+  if (!row.contains("curve")) return nullptr;
+  if (row.value("ended", "") == "stop_at") return "goal reached";
+  const double half = row["seconds"].get<double>() / 2;
+  if (greatest(row, "right", half) < 0) return kTooShort;
+  const auto grew = [&](const char* share) {
+    return greatest(row, share, 4 * half) > greatest(row, share, half) + kNoticeable;
+  };
+  return grew("right") || grew("cell") ? kRising : "no longer learning";
+}
+
 // One figure per seed; empty where a seed has none.
-std::vector<double> values_of(const Rows& rows, const std::string& path) {
+std::vector<double> values_of(const Rows& rows, const Figure& figure) {
   std::vector<double> values;
   for (const json* row : rows) {
-    const json value = at(*row, path);
+    const json value = figure(*row);
     if (!value.is_number()) return {};
     values.push_back(value.get<double>());
   }
@@ -44,8 +107,14 @@ double mean(const std::vector<double>& values) {
 }
 
 // Mean over the seeds, ± their deviation; "–" where a seed has no figure.
-std::string mean_of(const Rows& rows, const std::string& path, double scale, const char* format) {
-  const std::vector<double> values = values_of(rows, path);
+std::string mean_of(const Rows& rows, const Figure& figure, double scale, const char* format) {
+  std::set<std::string> words;
+  for (const json* row : rows) {
+    const json value = figure(*row);
+    if (value.is_string()) words.insert(value.get<std::string>());
+  }
+  if (!words.empty()) return joined(words);
+  const std::vector<double> values = values_of(rows, figure);
   if (values.empty()) return "–";
   const double middle = mean(values);
   double squares = 0;
@@ -56,115 +125,203 @@ std::string mean_of(const Rows& rows, const std::string& path, double scale, con
 }
 
 struct Column {
-  const char *title, *path;
+  const char* title;
+  Figure figure;
   double scale;
   const char* format;
-  bool always = false;  // even where no row has a figure
+  bool always = false;  // even where no row of trained systems has a figure
 };
 
-const std::vector<Column> kColumns = {{"boards", "/boards", 1, "%.0f"},
-                                      {"digit %", "/eval/digit_accuracy", 100, "%.2f"},
-                                      {"sum %", "/eval/sum_accuracy", 100, "%.2f"},
-                                      {"observed %", "/eval/observed_accuracy", 100, "%.2f"},
-                                      {"cell %", "/eval/given_clues/raw/cell", 100, "%.2f"},
-                                      {"board %", "/eval/given_clues/raw/board", 100, "%.2f"},
-                                      {"CSR %", "/eval/given_clues/raw/csr", 100, "%.2f"},
-                                      {"VCSR %", "/eval/given_clues/raw/vcsr", 100, "%.2f"},
-                                      {"board %, clues read", "/eval/perceived_clues/raw/board", 100, "%.2f"},
-                                      {"s to 95 %", "/seconds_95", 1, "%.0f", true},
-                                      {"s to 99 %", "/seconds_99", 1, "%.0f", true},
-                                      {"parameters", "/parameters", 1, "%.0f"},
-                                      {"memory, MB", "/memory", 1e-6, "%.0f"},
-                                      {"GPU memory, MB", "/device_memory", 1e-6, "%.0f"},
-                                      {"steps", "/steps", 1, "%.0f"},
-                                      {"processor s", "/processor_seconds", 1, "%.0f"}};
+const std::vector<Column>& columns() {
+  static const std::vector<Column> all = {{"boards", field("/boards"), 1, "%.0f"},
+                                          {"trained, s", field("/seconds"), 1, "%.0f"},
+                                          {"digit %", field("/eval/digit_accuracy"), 100, "%.2f"},
+                                          {"sum %", field("/eval/sum_accuracy"), 100, "%.2f"},
+                                          {"observed %", field("/eval/observed_accuracy"), 100, "%.2f"},
+                                          {"cell %", of_boards("cell"), 100, "%.2f"},
+                                          {"board %", of_boards("board"), 100, "%.2f"},
+                                          {"CSR %", of_boards("csr"), 100, "%.2f"},
+                                          {"VCSR %", of_boards("vcsr"), 100, "%.2f"},
+                                          {"board %, clues read", read_clues, 100, "%.2f"},
+                                          {"s to 95 %", reached(0.95), 1, "%.0f", true},
+                                          {"s to 99 %", reached(0.99), 1, "%.0f", true},
+                                          {"at the end", ending, 1, "%.0f"},
+                                          {"parameters", field("/parameters"), 1, "%.0f"},
+                                          {"memory, MB", field("/memory"), 1e-6, "%.0f"},
+                                          {"GPU memory, MB", field("/device_memory"), 1e-6, "%.0f"},
+                                          {"steps", field("/steps"), 1, "%.0f"},
+                                          {"processor s", field("/processor_seconds"), 1, "%.0f"}};
+  return all;
+}
 
-// The runs of one system in the same time, on the same device, tested on the same: they differ in their seed.
+// The runs of one system with the same settings in the same time, on the same device, tested on the same:
+// they differ in their seed.
 struct Line {
-  const Peer* peer;
+  const Peer* peer = nullptr;  // null: the list has no such system any more
+  bool current = false;        // today's list would run it just so
   Rows rows;
-  const json& operator[](const char* field) const { return rows[0]->at(field); }
+
+  const json& operator[](const char* name) const { return rows[0]->at(name); }
+  std::string system() const { return (*this)["system"].get<std::string>() + (current ? "" : " †"); }
+  bool ours() const { return system().rfind("AS²", 0) == 0; }
+  bool same(const json& row, const std::vector<const char*>& fields) const {
+    return std::all_of(fields.begin(), fields.end(), [&](const char* name) {
+      return rows[0]->value(name, json()) == row.value(name, json());
+    });
+  }
+  Published published() const { return peer ? peer->published : Published{}; }
+  // In percent; nothing where a seed has no figure.
+  std::optional<double> right() const {
+    const std::vector<double> values = values_of(rows, right_of);
+    return values.empty() ? std::nullopt : std::optional<double>(100 * mean(values));
+  }
 };
 
-// In the order of peers().
-std::vector<Line> lines_of(const std::vector<json>& rows, const std::string& table) {
-  std::vector<Line> lines;
-  for (const Peer& peer : peers()) {
-    if (peer.table != table) continue;
-    const std::size_t first = lines.size();
-    for (const json& row : rows) {
-      if (row["table"] != table || row["system"] != peer.system || row["settings"] != json(peer.settings))
-        continue;
-      const auto same = std::find_if(
-          lines.begin() + static_cast<std::ptrdiff_t>(first), lines.end(), [&](const Line& line) {
-            return line["minutes"] == row["minutes"] && line["device"] == row["device"] &&
-                   line["count"] == row["count"] && line["tested_on"] == row["tested_on"];
-          });
-      if (same == lines.end())
-        lines.push_back({&peer, {&row}});
-      else
-        same->rows.push_back(&row);
+// The rows of a file by the tables of the list, then by tables that it no longer has.
+class Tables {
+ public:
+  explicit Tables(const std::vector<json>& rows) {
+    for (const Peer& peer : peers()) add_title(peer.table);
+    for (const json& row : rows) add_title(row["table"]);
+    for (const json& row : rows) add(row);
+    for (auto& [title, lines] : lines_)
+      std::stable_sort(lines.begin(), lines.end(), [](const Line& a, const Line& b) {
+        return std::make_pair(place(a), !a.current) < std::make_pair(place(b), !b.current);
+      });
+  }
+  const std::vector<std::string>& titles() const { return titles_; }
+  const std::vector<Line>& lines(const std::string& title) const {
+    static const std::vector<Line> none;
+    const auto found = lines_.find(title);
+    return found == lines_.end() ? none : found->second;
+  }
+
+ private:
+  static std::ptrdiff_t place(const Line& line) {
+    return line.peer ? line.peer - peers().data() : static_cast<std::ptrdiff_t>(peers().size());
+  }
+  void add_title(const std::string& title) {
+    if (std::find(titles_.begin(), titles_.end(), title) == titles_.end()) titles_.push_back(title);
+  }
+  void add(const json& row) {
+    std::vector<Line>& lines = lines_[row["table"]];
+    const auto like = std::find_if(lines.begin(), lines.end(), [&](const Line& line) {
+      return line.same(row, {"system", "task", "preset", "boards", "settings", "configuration", "minutes",
+                             "device", "count", "tested_on"});
+    });
+    if (like != lines.end()) {
+      like->rows.push_back(&row);
+      return;
     }
+    Line line;
+    line.rows = {&row};
+    for (const Peer& peer : peers()) {
+      if (peer.table != row["table"] || peer.system != row["system"] || peer.preset != row["preset"] ||
+          peer.task != row["task"] || peer.boards != row["boards"])
+        continue;
+      line.peer = &peer;
+      line.current =
+          row["settings"] == json(peer.settings) && row.value("configuration", "") == configuration(peer);
+    }
+    lines.push_back(std::move(line));
   }
-  return lines;
-}
-
-std::vector<std::string> tables() {
-  std::vector<std::string> titles;
-  for (const Peer& peer : peers()) {
-    if (titles.empty() || titles.back() != peer.table) titles.push_back(peer.table);
+  const std::string& configuration(const Peer& peer) {
+    std::string& known = configurations_[&peer];
+    if (known.empty()) known = configuration_of(peer);
+    return known;
   }
-  return titles;
-}
 
-// What published figures are compared with: whole examples right, in percent. Nothing where a seed has no
-// figure.
-std::vector<double> right(const Line& line) {
-  const char* path = line.peer->task == "sudoku"                         ? "/eval/given_clues/raw/board"
-                     : at(*line.rows[0], "/eval/sum_accuracy").is_null() ? "/eval/observed_accuracy"
-                                                                         : "/eval/sum_accuracy";
-  std::vector<double> values = values_of(line.rows, path);
-  for (double& value : values) value *= 100;
-  return values;
-}
+  std::vector<std::string> titles_;
+  std::map<std::string, std::vector<Line>> lines_;
+  std::map<const Peer*, std::string> configurations_;
+};
 
 std::string budget(const Line& line) {
   const double minutes = line["minutes"];
+  if (minutes == 0) return "nothing trained";
   return number("%g", minutes) + (minutes == 1 ? " minute on " : " minutes on ") +
          line["device"].get<std::string>();
 }
 
-void line(std::string& out, const std::vector<std::string>& cells) {
+// " after 100 boards", where a table compares several numbers.
+std::string with_boards(const Line& line, const char* before) {
+  const std::int64_t boards = line["boards"];
+  return boards > 0 ? before + std::to_string(boards) + " boards" : "";
+}
+
+void add_row(std::string& out, const std::vector<std::string>& cells) {
   for (const std::string& cell : cells) out += "| " + cell + " ";
   out += "|\n";
 }
 
-void head(std::string& out, const std::vector<std::string>& titles) {
-  line(out, titles);
-  line(out, std::vector<std::string>(titles.size(), "---"));
+// The commands that made the lines which today's list still has.
+void add_commands(std::string& out, const std::string& title, const std::vector<Line>& lines) {
+  std::vector<std::string> commands;
+  std::map<std::string, std::set<std::string>> seeds;
+  for (const Line& line : lines) {
+    if (!line.current) continue;
+    std::string command = "as2 bench peers --only '" + title + "'";
+    if (line["minutes"] != 0)
+      command +=
+          " --minutes " + number("%g", line["minutes"]) + " --device " + line["device"].get<std::string>();
+    if (line["count"] != 1000) command += " --count " + json_text(line["count"]);
+    const std::string tested = line["tested_on"];
+    if (!tested.empty() && tested.find(' ') == std::string::npos) command += " --boards " + tested;
+    if (seeds[command].empty()) commands.push_back(command);
+    for (const json* row : line.rows) seeds[command].insert(json_text(row->at("seed")));
+  }
+  for (const std::string& command : commands) {
+    std::string which;
+    for (const std::string& seed : seeds[command]) which += (which.empty() ? "" : ",") + seed;
+    out += "\n`" + command + (which == "0" ? "" : " --seeds " + which) + "`\n";
+  }
+}
+
+// Where a peer is better than a system of ours that had the same boards, time and device.
+void add_better(std::string& out, const std::vector<Line>& lines) {
+  std::string found;
+  for (const Line& ours : lines) {
+    if (!ours.ours() || !ours.current || !ours.right()) continue;
+    const double here = *ours.right(), share = here / 100;
+    std::string better;
+    for (const Line& line : lines) {
+      if (line.ours() || !line.current || line.right().value_or(0) <= here ||
+          !ours.same(*line.rows[0], {"boards", "minutes", "device", "count", "tested_on"}))
+        continue;
+      better += (better.empty() ? "" : ", ") + line.system() + " " + number("%.2f", *line.right());
+    }
+    if (better.empty()) continue;
+    const double count = ours["count"].get<double>() * static_cast<double>(ours.rows.size());
+    found += "- **" + ours.system() + "**" + with_boards(ours, ", ") + ": " + number("%.2f", here) +
+             ". Better: " + better + ". Two standard errors of a difference are " +
+             number("%.2f", 200 * std::sqrt(2 * share * (1 - share) / count)) + ".\n";
+  }
+  if (!found.empty())
+    out += "\nWhere a peer has more right than ours, with the same time and device:\n\n" + found;
 }
 
 // Where a system is more than a point below what is published: how far it got, and whether it still rose.
 void add_shortfalls(std::string& out, const std::vector<Line>& lines) {
   std::string found;
-  for (const Line& each : lines) {
-    const std::vector<double> values = right(each), halves = values_of(each.rows, "/score_half"),
-                              ends = values_of(each.rows, "/score");
-    if (each.peer->published.empty() || values.empty()) continue;
-    const double here = mean(values);
-    if (here >= std::stod(each.peer->published) - 1) continue;
-    found += "- **" + each.peer->system + "** has " + number("%.2f", here) + " after " + budget(each) +
-             ", published is " + each.peer->published + ". It took " +
-             mean_of(each.rows, "/steps", 1, "%.0f") + " steps";
-    if (!halves.empty() && !ends.empty()) {
-      const double half = 100 * mean(halves), end = 100 * mean(ends);
-      found += "; its validation score was " + number("%.1f", half) + " after half of the time and " +
-               number("%.1f", end) + " at best: " +
-               (end > half + 1 ? "it was still learning, and what it lacks is time"
-                               : "it had stopped learning, so time is not what it lacks");
+  for (const Line& line : lines) {
+    const Published published = line.published();
+    if (published.percent.empty() || !line.current || !line.right()) continue;
+    const double here = *line.right();
+    if (here >= std::stod(published.percent) - 1) continue;
+    found += "- **" + line.system() + "**" + with_boards(line, ", ") + ": " + number("%.2f", here) +
+             ", published is " + published.percent + ".";
+    const std::vector<double> steps = values_of(line.rows, field("/steps")),
+                              seconds = values_of(line.rows, field("/seconds"));
+    if (!steps.empty() && !seconds.empty()) {
+      found += " It took " + number("%.0f", mean(steps)) + " steps in " + number("%.0f", mean(seconds)) +
+               " seconds: " + mean_of(line.rows, ending, 1, "") + ".";
+      if (published.steps > 0 && mean(steps) > 0)
+        found += " Published are " + number("%.0f", published.steps) + " steps (" + published.trained +
+                 "), which at this speed take " +
+                 number("%.3g", published.steps * mean(seconds) / mean(steps) / 3600) + " hours.";
+      else if (!published.trained.empty())
+        found += " Published is training on " + published.trained + ".";
     }
-    found += ".";
-    if (!each.peer->trained.empty()) found += " Its authors train on " + each.peer->trained + ".";
     found += "\n";
   }
   if (!found.empty()) out += "\nMore than a point below what is published:\n\n" + found;
@@ -172,121 +329,116 @@ void add_shortfalls(std::string& out, const std::vector<Line>& lines) {
 
 void add_table(std::string& out, const std::string& title, const std::vector<Line>& lines) {
   out += "\n## " + title + "\n\n";
-  std::vector<Column> columns;
-  for (const Column& column : kColumns) {
-    const bool filled = std::any_of(lines.begin(), lines.end(), [&](const Line& each) {
-      return std::any_of(each.rows.begin(), each.rows.end(), [&](const json* row) {
-        const json value = at(*row, column.path);
-        return !value.is_null() && value != json(0);
-      });
+  if (const std::string about = about_table(title); !about.empty()) out += about + "\n\n";
+  const auto some = [&](const auto& is) {
+    return std::any_of(lines.begin(), lines.end(), [&](const Line& line) {
+      return std::any_of(line.rows.begin(), line.rows.end(), [&](const json* row) { return is(*row); });
     });
-    if (filled || column.always) columns.push_back(column);
+  };
+  const bool tested = some([](const json&row) { return row["tested_on"] != ""; }),
+             trained = some([](const json&row) { return row["minutes"] != 0; });
+  std::vector<const Column*> filled;
+  for (const Column& column : columns()) {
+    const bool any = some([&](const json& row) {
+      const json value = column.figure(row);
+      return !value.is_null() && value != json(0);
+    });
+    if (any || (trained && column.always)) filled.push_back(&column);
   }
-  const bool tested = lines[0].peer->fewest_clues;
-  std::vector<std::string> titles = {"system", "preset", "trained for"};
+  std::vector<std::string> titles = {"system", "preset", "time"};
   if (tested) titles.emplace_back("tested on");
-  for (const Column& column : columns) titles.emplace_back(column.title);
+  for (const Column* column : filled) titles.emplace_back(column->title);
   titles.insert(titles.end(), {"published %", "source"});
-  head(out, titles);
-  for (const Line& each : lines) {
-    const Peer& peer = *each.peer;
-    std::vector<std::string> cells = {peer.system, "`" + peer.task + "` `" + peer.preset + "`", budget(each)};
-    if (tested) cells.push_back(each["tested_on"]);
-    for (const Column& column : columns)
-      cells.push_back(mean_of(each.rows, column.path, column.scale, column.format));
-    cells.push_back(peer.published.empty() ? "–" : peer.published);
-    cells.push_back(peer.source.empty() ? "–" : peer.source);
-    line(out, cells);
+  add_row(out, titles);
+  add_row(out, std::vector<std::string>(titles.size(), "---"));
+  for (const Line& line : lines) {
+    const Published published = line.published();
+    std::vector<std::string> cells = {
+        line.system(),
+        "`" + line["task"].get<std::string>() + "` `" + line["preset"].get<std::string>() + "`",
+        budget(line)};
+    if (tested) cells.push_back(line["tested_on"]);
+    for (const Column* column : filled)
+      cells.push_back(mean_of(line.rows, column->figure, column->scale, column->format));
+    cells.push_back(published.percent.empty() ? "–" : published.percent);
+    cells.push_back(published.source.empty() ? "–" : published.source);
+    add_row(out, cells);
   }
+  add_commands(out, title, lines);
   std::string notes;
-  for (const Line& each : lines) {
-    for (const json* row : each.rows) {
+  for (const Line& line : lines) {
+    for (const json* row : line.rows) {
       if (row->contains("note"))
-        notes += "- **" + each.peer->system + "**, seed " + json_text((*row)["seed"]) + ": " +
-                 (*row)["note"].get<std::string>() + "\n";
+        notes += "- **" + line.system() + "**" + with_boards(line, ", ") + ", seed " +
+                 json_text((*row)["seed"]) + ": " + (*row)["note"].get<std::string>() + "\n";
     }
   }
   if (!notes.empty()) out += "\n" + notes;
+  add_better(out, lines);
   add_shortfalls(out, lines);
 }
 
-// Ways to decode what one and the same network reads: the rows of our reasoner on the most boards.
-void add_decoding(std::string& out, const std::vector<json>& rows) {
-  Rows ours;
-  for (const json& row : rows) {
-    if (row["preset"] != "best" || row["task"] != "sudoku" || !row["eval"].contains("perceived_clues"))
+// What the list has and the rows do not.
+std::string missing_from(const std::string& title, const std::vector<Line>& lines) {
+  std::string missing;
+  bool gpu = true;
+  for (const Peer& peer : peers()) {
+    if (peer.table != title ||
+        std::any_of(lines.begin(), lines.end(), [&](const Line& line) { return line.peer == &peer; }))
       continue;
-    if (!ours.empty() && row["boards"] > (*ours[0])["boards"]) ours.clear();
-    if (ours.empty() || row["boards"] == (*ours[0])["boards"]) ours.push_back(&row);
+    missing += (missing.empty() ? "" : "; ") + peer.system +
+               (peer.boards > 0 ? ", " + std::to_string(peer.boards) + " boards" : "");
+    gpu = gpu && peer.needs_gpu;
   }
-  if (ours.empty()) return;
-  out += "\n## Decoding, clues read from pictures\n\n";
-  head(out, {"system", "row of `as2 eval`", "cell %", "board %", "CSR %", "VCSR %"});
-  for (const auto& [name, row] :
-       {std::pair<const char*, const char*>{"pipeline: argmax, then clingo", "pipeline"},
-        {"PBCS: joint decoding over perception", "perception_map"},
-        {"PBCS with uniqueness", "unique_map"},
-        {"AS², the reasoner's argmax", "raw"},
-        {"AS² (ours): joint decoding, the reasoner's order", "map"}}) {
-    std::vector<std::string> cells = {name, std::string("`") + row + "`"};
-    for (const char* measure : {"cell", "board", "csr", "vcsr"})
-      cells.push_back(
-          mean_of(ours, std::string("/eval/perceived_clues/") + row + "/" + measure, 100, "%.2f"));
-    line(out, cells);
-  }
+  if (missing.empty()) return "";
+  const bool all = std::none_of(lines.begin(), lines.end(), [](const Line& line) { return line.peer; });
+  return "- " + title + (all ? "" : ": " + missing) + (gpu ? " (needs a GPU)" : "") + "\n";
 }
 
 }  // namespace
 
 std::string peers_document(const std::vector<json>& rows) {
-  std::set<std::string> seeds, counts;
-  for (const json& row : rows) {
-    seeds.insert(json_text(row["seed"]));
-    counts.insert(json_text(row["count"]));
-  }
   std::string out =
       R"(# Every system of the paper's tables, run here
 
 `as2 bench peers` trains and evaluates other systems' losses, reasoners and ways to decode beside ours, on the same digits, the same split and in the same time; each row is `as2 train` and `as2 eval` in processes of their own. This page and its picture are made from the rows it wrote, and not edited:
 
 ```
-as2 bench peers --minutes M --seeds 0..2 --device cuda --out docs/peers.jsonl   # goes on where it was stopped
+as2 bench peers --out docs/peers.jsonl                                # all that two CPU cores can measure
+as2 bench peers --only '9 × 9' --device cuda --out docs/peers.jsonl   # the rest, on a GPU
 as2 bench peers --table docs/peers.jsonl > docs/PEERS.md
 as2 bench peers --picture docs/peers.jsonl > docs/peers.svg
 ```
 
+The first two go on where they were stopped; `--minutes` and `--seeds` ask for more. Under each table stands the command that made it.
+
 ![What is right here, and what is published](peers.svg)
 
-)";
-  if (!rows.empty())
-    out += (seeds.size() == 1 ? "Seed " : "Seeds ") + joined(seeds) + ", " + joined(counts) +
-           " test examples. What has not been run is listed below the tables.\n\n";
-  out +=
-      R"(What the columns mean:
+What the columns mean:
 
-- *trained for*: the time of training, validation included. *processor s* is what the process got of it, loading and validation included: on a machine with other work that is less than its cores would give, and a row may have had more of them than its neighbour.
+- *time*: what training was given, validation included; *trained, s*: what it took. It is less where the goal was reached, and more where a step is long. *processor s* is what the process got of it, loading included: on a machine with other work that is less than its cores would give.
 - *digit*, *sum*, *observed*: pictures read right; sums, or what else is observed, that follow from the reading and are right. *cell*, *board*: cells, and whole boards, right with given clues, the reasoner's argmax. *CSR*: boards that satisfy every constraint; *VCSR*: those that clingo certifies.
-- *s to 95 %*, *s to 99 %*: seconds of training until the validation score got there (the likelihood of what is observed, or boards wholly right); – if it never did.
+- *s to 95 %*, *s to 99 %*: seconds of training until so many of the validation examples were right as a whole, by the same measure in every row of a table: what is read says what is observed, or the board is the solution. It is looked at every twentieth of the time; – if it never came to that.
+- *at the end*: whether the shares of examples and cells that are right still grew by a point in the second half of the time. What was still learning is limited by its time, and a longer run will have more.
 - *parameters* are those of the model that is kept. *memory* is the most that the training process took on the host, *GPU memory* the most that its tensors took there.
-- *published* is what the authors report of their own networks, data, machines and hours; *source* says where.
+- *published* is reported of other networks, data, machines and hours than ours; *source* says by whom. "Quoted" is what another paper reports of the system. "Not confirmed" stands in the AS² paper's tables, and has not been found in the system's own paper.
+- †: measured with other settings than `as2 bench peers` has now, or before a row said with which. "?" is a figure that such a row does not have.
 
-NeurASP and DeepProbLog train on the same number, the exact −log P(observed): here it comes from one circuit under two names, and so does the semantic loss wherever every reading has one answer set. Their rows differ by chance alone. SATNet runs on the host whatever the device: it has no kernel. LTN keeps p = 2, where its authors raise it in training, and is left out where carries would have to be summed over. In Łukasiewicz's logic nothing is learnt from scratch: where every belief is uncertain every conjunction is 0, and its gradient is exactly 0 (`FuzzyTruth.LukasiewiczLearnsFromWhatIsNearlyCertain` in tests/train measures it); Gödel's teaches one pair of digits per sum. A-NeSI is its prediction model, without explanations or pruning; its network has to learn to add before perception can learn from it.
+With one seed a difference of a few tenths is chance. NeurASP and DeepProbLog train on the same number, the exact −log P(observed): here it comes from one circuit under two names, and so does the semantic loss wherever every reading has one answer set. Their rows differ by chance alone. LTN keeps p = 2, where its authors raise it in training; the figure beside it is the mean of runs of which some collapsed, and what its authors report themselves has not been checked. In Łukasiewicz's logic nothing is learnt from scratch: where every belief is uncertain every conjunction is 0, and its gradient is exactly 0 (`FuzzyTruth.LukasiewiczLearnsFromWhatIsNearlyCertain` in tests/train measures it); Gödel's teaches one pair of digits per sum. A-NeSI is its prediction model, without explanations or pruning; its network has to learn to add before perception can learn from it. SATNet has no kernel for GPUs here.
 )";
+  const Tables tables(rows);
   std::string missing;
-  for (const std::string& title : tables()) {
-    const std::vector<Line> lines = lines_of(rows, title);
-    if (lines.empty())
-      missing += "- " + title + "\n";
-    else
-      add_table(out, title, lines);
+  for (const std::string& title : tables.titles()) {
+    const std::vector<Line>& lines = tables.lines(title);
+    missing += missing_from(title, lines);
+    if (!lines.empty()) add_table(out, title, lines);
   }
-  add_decoding(out, rows);
   if (!missing.empty())
-    out += "\n## Not run yet\n\nSo nothing is known here of what these systems reach on them:\n\n" + missing;
+    out += "\n## Not run yet\n\nSo nothing is known here of what these systems reach:\n\n" + missing;
   out += R"(
 ## Sources
 
-- NeurASP: Yang, Ishay, Lee, IJCAI 2020. DeepProbLog: Manhaeve et al., NeurIPS 2018. Scallop: Huang et al., NeurIPS 2021. SLASH: Skryagin et al., KR 2022.
+- NeurASP: Yang, Ishay, Lee, IJCAI 2020. DeepProbLog: Manhaeve et al., NeurIPS 2018, and Artificial Intelligence 298, 2021. Scallop: Huang et al., NeurIPS 2021. SLASH: Skryagin et al., KR 2022.
 - Semantic loss: Xu et al., ICML 2018. Logic Tensor Networks: Badreddine et al., Artificial Intelligence 303, 2022. A-NeSI: van Krieken et al., NeurIPS 2023.
 - RRN: Palm, Paquet, Winther, NeurIPS 2018. SATNet: Wang, Donti, Wilder, Kolter, ICML 2019. Recurrent Transformer: Yang, Ishay, Lee, ICLR 2023. PBCS: Mulamba, Mandi, Mahmutoğulları, Guns, Constraints 29, 2024.
 )";
@@ -305,27 +457,28 @@ std::string peers_picture(const std::vector<json>& rows) {
     drawn += "<text x='" + number("%.0f", x) + "' y='" + number("%.0f", y + 4) + "'" + style + ">" + words +
              "</text>\n";
   };
-  for (const std::string& title : tables()) {
-    const std::vector<Line> lines = lines_of(rows, title);
+  const Tables tables(rows);
+  for (const std::string& title : tables.titles()) {
+    const std::vector<Line>& lines = tables.lines(title);
     if (lines.empty()) continue;
     text(8, title + ": " + budget(lines[0]), " font-weight='bold'");
     y += kRow;
-    for (const Line& each : lines) {
-      const std::vector<double> values = right(each);
-      if (values.empty()) continue;
-      const double here = mean(values);
-      const std::string boards =
-          each.peer->boards > 0 ? ", " + std::to_string(each.peer->boards) + " boards" : "";
-      const char* colour = each.peer->system.rfind("AS²", 0) == 0 ? "#d1495b" : "#1b6ca8";
-      const std::string at_y = number("%.0f", y);
-      const std::string time = budget(each) == budget(lines[0]) ? "" : ", " + budget(each);
-      text(20, each.peer->system + boards + time, "");
+    for (const Line& line : lines) {
+      const std::optional<double> here = line.right();
+      if (!here) continue;
+      const std::string ended = mean_of(line.rows, ending, 1, "");
+      const bool limited =
+          ended.find(kRising) != std::string::npos || ended.find(kTooShort) != std::string::npos;
+      const std::string colour = line.ours() ? "#d1495b" : "#1b6ca8", at_y = number("%.0f", y);
+      const std::string time = budget(line) == budget(lines[0]) ? "" : ", " + budget(line);
+      text(20, line.system() + with_boards(line, ", ") + time, "");
       drawn += "<path d='M" + across(0) + " " + at_y + "H" + across(100) + "' stroke='#ddd'/>";
-      if (!each.peer->published.empty())
-        drawn += "<circle cx='" + across(std::stod(each.peer->published)) + "' cy='" + at_y +
+      if (const Published published = line.published(); !published.percent.empty())
+        drawn += "<circle cx='" + across(std::stod(published.percent)) + "' cy='" + at_y +
                  "' r='5' fill='none' stroke='#444'/>";
-      drawn += "<circle cx='" + across(here) + "' cy='" + at_y + "' r='4' fill='" + colour + "'/>";
-      text(kWidth - kRight + 12, number("%.1f", here), "");
+      drawn += "<circle cx='" + across(*here) + "' cy='" + at_y + "' r='4' fill='" + colour + "'" +
+               (limited ? " fill-opacity='0.4'" : "") + "/>";
+      text(kWidth - kRight + 12, number("%.1f", *here), "");
       y += kRow;
     }
     y += kRow / 2;
@@ -333,9 +486,10 @@ std::string peers_picture(const std::vector<json>& rows) {
   const std::string height = number("%.0f", y + 8);
   return "<svg xmlns='http://www.w3.org/2000/svg' width='" + number("%.0f", kWidth) + "' height='" + height +
          "' font-family='sans-serif' font-size='12'>\n<rect width='100%' height='100%' fill='white'/>\n"
-         "<text x='8' y='22'>Whole examples right, in percent, 0 to 100. Dot: trained and measured here; "
-         "ring: "
-         "published by its authors.</text>\n" +
+         "<text x='8' y='16'>Whole examples right, in percent, 0 to 100. Dot: trained and measured here, "
+         "pale "
+         "where it was still learning when its</text>\n<text x='8' y='32'>time was over; ring: published, of "
+         "other networks and hours.</text>\n" +
          drawn + "</svg>\n";
 }
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <iomanip>
 #include <iostream>
+#include <optional>
 
 #include "as2/error.h"
 #include "bench/bench.h"
@@ -35,6 +36,7 @@ void print_table(const Json& result, std::ostream& out) {
 
 struct PeerArguments {
   bench::PeerOptions options;
+  std::optional<double> minutes;
   std::string seeds = "0", table, picture;
   bool list = false;
 };
@@ -54,7 +56,9 @@ int compare_peers(const PeerArguments& a) {
     return kDone;
   }
   bench::PeerOptions options = a.options;
-  parse_device(options.device);  // an unknown one is refused before the first run
+  options.minutes = a.minutes;
+  // An unknown one is refused before the first run, and `auto` says in every row what it was.
+  options.device = parse_device(options.device).str();
   options.seeds = parse_seeds(a.seeds);
   options.program = std::filesystem::read_symlink("/proc/self/exe").string();
   options.stop = &stop_on_interrupt();
@@ -69,30 +73,41 @@ int compare_peers(const PeerArguments& a) {
 }
 
 void declare_peers(CLI::App& command, PeerArguments& a) {
-  command.add_option("--minutes", a.options.minutes, "of training for each run, validation included")
-      ->capture_default_str()
-      ->check(number_between(0.01, 10000));
-  command.add_option("--seeds", a.seeds, "0..2 or 0,3,7")->capture_default_str();
-  command.add_option("--device", a.options.device, "auto, cpu, cuda or cuda:N")->capture_default_str();
-  command.add_option("--out", a.options.out, "JSON Lines, one per run; runs that are in it are skipped")
-      ->capture_default_str();
-  command.add_option("--only", a.options.only,
-                     "rows whose line in --list contains this; may be given several times");
-  command.add_option("--count", a.options.count, "test examples")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1000000));
-  command
-      .add_option("--boards", a.options.boards,
-                  "puzzles with 17 clues for the rows that are tested on the fewest; without it they are "
-                  "tested on generated boards of 17 to 22")
-      ->check(CLI::ExistingFile);
+  CLI::Option* only = command.add_option(
+      "--only", a.options.only, "rows whose line in --list contains this; may be given several times");
+  const std::vector<CLI::Option*> of_runs = {
+      command
+          .add_option("--minutes", a.minutes,
+                      "of training for each run, validation included; default: as the table needs, from 0.25 "
+                      "to 10")
+          ->check(number_between(0.01, 10000)),
+      command.add_option("--seeds", a.seeds, "0..2 or 0,3,7")->capture_default_str(),
+      command
+          .add_option("--device", a.options.device,
+                      "auto, cpu, cuda or cuda:N; on the CPU rows that need a GPU are left out unless --only "
+                      "names them")
+          ->capture_default_str(),
+      command.add_option("--out", a.options.out, "JSON Lines, one per run; runs that are in it are skipped")
+          ->capture_default_str(),
+      command.add_option("--count", a.options.count, "test examples")
+          ->capture_default_str()
+          ->check(CLI::Range(1, 1000000)),
+      command
+          .add_option("--boards", a.options.boards,
+                      "puzzles with 17 clues for the rows that are tested on the fewest; without it they are "
+                      "tested on generated boards of 17 to 22")
+          ->check(CLI::ExistingFile)};
   CLI::Option* table = command.add_option("--table", a.table, "only prints docs/PEERS.md from such a file")
-                           ->check(CLI::ExistingFile);
+                           ->check(CLI::ExistingFile)
+                           ->excludes(only);
   CLI::Option* picture =
       command.add_option("--picture", a.picture, "only prints docs/peers.svg from such a file")
           ->check(CLI::ExistingFile)
+          ->excludes(only)
           ->excludes(table);
-  command.add_flag("--list", a.list, "only names the rows")->excludes(table)->excludes(picture);
+  CLI::Option* list =
+      command.add_flag("--list", a.list, "only names the rows")->excludes(table)->excludes(picture);
+  for (CLI::Option* option : of_runs) option->excludes(table)->excludes(picture)->excludes(list);
 }
 
 }  // namespace
