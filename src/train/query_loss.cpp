@@ -82,6 +82,16 @@ torch::Tensor QueryLoss::log_likelihood(const infer::Batch& batch, const torch::
   return numerator - circuit_.log_value(circuit_.weights(inputs.beliefs, {}, {}));
 }
 
+// Every such answer set weighs 1, and what is no answer set as good as nothing.
+torch::Tensor QueryLoss::allows(const infer::Batch& batch, const torch::Tensor& symbols) const {
+  const std::int64_t rows = symbols.size(0), positions = symbols.size(1);
+  const torch::Tensor certain =
+      torch::zeros({rows, positions, circuit_.circuit().symbols}, symbols.options().dtype(torch::kFloat32))
+          .scatter_(2, symbols.unsqueeze(-1), 1.0);
+  const Inputs inputs = inputs_of(batch, certain, batch.evidence);
+  return circuit_.log_value(circuit_.weights(inputs.beliefs, inputs.allowed, inputs.indicators)) > -1;
+}
+
 torch::Tensor QueryLoss::evidence_weights(const torch::Tensor& evidence, const torch::Tensor& beliefs) const {
   return circuit_.weights(weighed(evidence, beliefs), {}, {});
 }

@@ -42,6 +42,9 @@ class QueryLoss {
   // The same, exact whatever the configuration says.
   torch::Tensor exact_log_likelihood(const infer::Batch& batch, const torch::Tensor& beliefs) const;
 
+  // [batch] bool: some answer set has these symbols [batch, positions] at evidence, and what is observed.
+  torch::Tensor allows(const infer::Batch& batch, const torch::Tensor& symbols) const;
+
   // [batch]: log P(program, observed), `beliefs` of every position.
   torch::Tensor log_satisfaction(const infer::Batch& batch, const torch::Tensor& beliefs) const;
 

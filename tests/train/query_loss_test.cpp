@@ -231,6 +231,31 @@ TEST(QueryLoss, WithoutEvidenceAPositionWeighsOne) {
 const std::string kTotal =
     kDigits + "{ total(S) : S=0..18 } = 1.\n:- total(S), #sum{ D,I : digit(I,D) } != S.\n";
 
+// Whether what is read says what is observed, of every pair of digits that may be read.
+TEST(QueryLoss, AllowsAReadingThatSaysWhatIsObserved) {
+  const Case total(kTotal, {"total(_)"}), distinct(kTotal + ":- digit(1,X), digit(2,X).\n", {"total(_)"}),
+      greater(kDigits + "greater :- digit(1,X), digit(2,Y), X > Y.\n", {"greater"});
+  for (const Case* each : {&total, &distinct, &greater}) {
+    const infer::Batch batch = each->batch(10);
+    const QueryLoss loss = each->loss();
+    torch::Tensor symbols = torch::zeros_like(batch.labels);
+    for (int x = 0; x < 10; ++x) {
+      for (int y = 0; y < 10; ++y) {
+        symbols.select(1, each->program.find_position("digit(1,_)")).fill_(x);
+        symbols.select(1, each->program.find_position("digit(2,_)")).fill_(y);
+        const torch::Tensor found = loss.allows(batch, symbols);
+        for (int n = 1; n < 10; ++n) {  // the first row's digits are equal
+          if (each == &distinct && n == 3 * n % 10) continue;
+          const int a = n, b = 3 * n % 10;
+          const bool expected =
+              each == &greater ? (x > y) == (a > b) : x + y == a + b && (each != &distinct || x != y);
+          EXPECT_EQ(found[n].item<bool>(), expected) << x << ' ' << y << ", row " << n;
+        }
+      }
+    }
+  }
+}
+
 // Labels of observed positions filled in, as the loss has them.
 torch::Tensor with_labels(const infer::Batch& batch, const torch::Tensor& beliefs) {
   const torch::Tensor label = torch::zeros_like(beliefs).scatter(2, batch.labels.unsqueeze(-1), 1.0);
