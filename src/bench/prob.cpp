@@ -7,6 +7,8 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <map>
+#include <set>
 #include <stdexcept>
 
 #include "as2/circuit_operator.h"
@@ -16,6 +18,7 @@
 #include "as2/soft_tp.h"
 #include "bench/bench.h"
 #include "compile/support.h"
+#include "task/config.h"
 
 namespace as2::bench {
 namespace {
@@ -27,7 +30,7 @@ using prob_tensor::Evaluation;
 
 constexpr double kAskedCircuitSpeedup = 5;
 constexpr double kAskedCircuitGrowth = 2.1;  // for twice the digits
-constexpr double kProgramSeconds = 2;        // budget of a shipped program's circuit
+constexpr double kProgramSeconds = 5;        // budget of a shipped program's circuit
 constexpr int kErrorRows = 32;
 
 // x + y = z, column by column with carries, as programs/multi_digit_addition.lp compiles. Built here, so that
@@ -136,12 +139,36 @@ std::vector<std::filesystem::path> shipped_programs() {
   return files;
 }
 
-void add_program_rows(const std::string& name, const ConstraintProgram& program, Json& rows) {
+// The patterns of what the shipped tasks observe, per compiled program.
+std::map<std::string, std::set<std::string>> observed_patterns() {
+  std::map<std::string, std::set<std::string>> patterns;
+  for (const auto& folder : std::filesystem::directory_iterator(data_dir() / "tasks")) {
+    const std::string name = folder.path().filename().string();
+    if (!folder.is_directory() || !std::filesystem::exists(data_dir() / "tasks" / (name + ".toml"))) continue;
+    for (const auto& preset : std::filesystem::directory_iterator(folder)) {
+      if (preset.path().extension() != ".toml") continue;
+      task::Settings settings = task::layered_settings(name, preset.path().stem().string(), {});
+      const std::filesystem::path compiled = settings.text("program.compiled", "");
+      for (const std::string& pattern : settings.texts("labels.observed", {}))
+        patterns[compiled.stem().string()].insert(pattern);
+    }
+  }
+  return patterns;
+}
+
+void add_program_rows(const std::string& name, const ConstraintProgram& program,
+                      const std::set<std::string>& observed, Json& rows) {
+  std::vector<int> nodes;
+  for (const std::string& pattern : observed) {
+    if (pattern.find('*') != std::string::npos) continue;  // positions, which need no indicator
+    for (const auto& [atom, about] : prob::matching_atoms(program, pattern))
+      prob::collect_nodes(about, nodes);
+  }
   const auto start = std::chrono::steady_clock::now();
   try {
     prob::Budget budget;
     budget.seconds = kProgramSeconds;
-    const prob::Circuit circuit = prob::compile_circuit(program, {}, budget);
+    const prob::Circuit circuit = prob::compile_circuit(program, nodes, budget);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     rows.push_back(row(name + ": compiled in", seconds * 1e3, "ms"));
     rows.push_back(row(name + ": circuit", static_cast<double>(circuit.children.size()), "edges"));
@@ -211,7 +238,8 @@ Json measure_prob(const Options& options, const Progress&) {
   for (const auto& file : shipped_programs()) {
     programs.emplace_back(file.stem().string(), compile::compile_files({file.string()}).program);
   }
-  for (const auto& [name, program] : programs) add_program_rows(name, program, rows);
+  auto observed = observed_patterns();
+  for (const auto& [name, program] : programs) add_program_rows(name, program, observed[name], rows);
   for (const auto& [name, program] : programs) add_soft_tp_rows(name, program, rows);
   return {{"threads", at::get_num_threads()}, {"device", device.str()}, {"rows", rows}};
 }
