@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "cli/beliefs.h"
+#include "cli/decode_document.h"
 #include "text.h"
 
 namespace as2::cli {
@@ -149,13 +150,18 @@ std::string board_text(const Solver& solver, const Answer& answer, const BoardTe
       out << '\n';
     }
   }
+  const bool proved = !answer.reread || answer.reread->complete;
   if (answer.reread && answer.unique.value_or(false)) {
-    out << "  the digits as read have several solutions; this is the most probable reading that has one\n";
+    out << "  the digits as read have several solutions; this is the most probable reading "
+        << (proved ? "that has one\n" : "that was found in time to have one\n");
   } else if (!answer.unique) {
     out << "  whether the answer is unique was not settled in time\n";
   } else if (!*answer.unique) {
     out << "  NOT unique: the clues allow other solutions as well"
-        << (answer.reread ? ", and no reading nearly as probable has only one" : "") << '\n';
+        << (!answer.reread ? ""
+            : proved       ? ", and no reading nearly as probable has only one"
+                           : ", and no reading with only one was found in time")
+        << '\n';
   } else if (!answer.margin) {
     out << "  the answer is unique, and no other reading has one\n";
   } else {
@@ -191,6 +197,7 @@ Json board_json(const Solver& solver, const Answer& answer, bool explain) {
   json["changed"] = changes_json(program, answer.explanation.changed);
   json["unique"] = solved && answer.unique ? Json(*answer.unique) : Json(nullptr);
   json["margin"] = solved && answer.margin ? Json(*answer.margin) : Json(nullptr);
+  json["reread"] = solved && answer.reread ? unique_json(*answer.reread) : Json(nullptr);
   if (explain) json["conflicts"] = groups_json(program, solver.conflict(answer));
   return json;
 }

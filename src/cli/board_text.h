@@ -23,7 +23,7 @@ bool colour_wanted();
 std::string board_text(const infer::Solver& solver, const infer::Answer& answer,
                        const BoardTextOptions& options);
 
-// {status, assignment, confidence, read, changed, unique, margin}; with `explain` also conflicts.
+// {status, assignment, confidence, read, changed, unique, margin, reread}; with `explain` also conflicts.
 nlohmann::ordered_json board_json(const infer::Solver& solver, const infer::Answer& answer, bool explain);
 
 // The entries of a player that the answer contradicts, one line each and how many are right; as JSON all of

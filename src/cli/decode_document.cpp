@@ -52,6 +52,13 @@ double weigh_guesses(const ConstraintProgram& program, const std::vector<char>& 
   return missing;
 }
 
+Json unique_json(const decode::UniqueReading& reading) {
+  return {{"found", reading.found},
+          {"rank", reading.found ? Json(reading.rank) : Json(nullptr)},
+          {"readings", reading.readings},
+          {"complete", reading.complete}};
+}
+
 Json decode_json(const ConstraintProgram& program, const decode::Beliefs& beliefs, const Decoded& decoded,
                  const DecodeContent& content) {
   Json json{{"status", decode::name_of(decoded.status)}};
@@ -66,12 +73,7 @@ Json decode_json(const ConstraintProgram& program, const decode::Beliefs& belief
   const bool reread = decoded.unique && decoded.unique->found;  // which says itself whether it is proved
   if (decoded.status == decode::Status::kSatisfied && content.method == decode::Method::kMap && !reread)
     json["gap"] = decoded.gap;
-  if (decoded.unique) {
-    json["unique"] = {{"found", decoded.unique->found},
-                      {"rank", decoded.unique->found ? Json(decoded.unique->rank) : Json(nullptr)},
-                      {"readings", decoded.unique->readings},
-                      {"complete", decoded.unique->complete}};
-  }
+  if (decoded.unique) json["unique"] = unique_json(*decoded.unique);
   if (decoded.dead_end_position >= 0) {
     json["dead_end_position"] = program.positions[decoded.dead_end_position].name;
   }

@@ -15,10 +15,13 @@ struct DecodeContent {
 };
 
 // A guess that nobody has beliefs about weighs 1, as in `as2 prob`. The search sees it as uniform, because
-// greedy decoding takes a weight of 1 for certainty; the result is what its share of log p is too low by.
+// greedy decoding takes a weight of 1 for certainty; returns by how much this makes log p too low.
 // `believed`: per position, whether there are beliefs about it.
 double weigh_guesses(const compile::ConstraintProgram& program, const std::vector<char>& believed,
                      decode::Beliefs& beliefs);
+
+// {found, rank, readings, complete}: what came of the search for a reading with one completion.
+nlohmann::ordered_json unique_json(const decode::UniqueReading& reading);
 
 nlohmann::ordered_json decode_json(const compile::ConstraintProgram& program, const decode::Beliefs& beliefs,
                                    const decode::Decoded& decoded, const DecodeContent& content);

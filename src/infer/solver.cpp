@@ -45,6 +45,41 @@ decode::Beliefs uniform_beliefs(const compile::ConstraintProgram& program) {
   return beliefs;
 }
 
+std::vector<Evidence> look(Perceiver* perceiver, const compile::ConstraintProgram& program,
+                           const std::vector<Scene>& scenes) {
+  const auto stride = static_cast<std::size_t>(program.max_symbols());
+  std::vector<Evidence> seen(scenes.size(), Evidence{uniform_beliefs(program), {}});
+  std::vector<const Picture*> pictures;
+  for (std::size_t n = 0; n < scenes.size(); ++n) {
+    for (const Picture& picture : scenes[n]) {
+      AS2_REQUIRE(picture.position >= 0 &&
+                      static_cast<std::size_t>(picture.position) < program.positions.size() &&
+                      (seen[n].positions.empty() || seen[n].positions.back() < picture.position),
+                  "the pictures of a scene stand at ascending positions of the program");
+      seen[n].positions.push_back(picture.position);
+      if (picture.symbol < 0) pictures.push_back(&picture);
+    }
+  }
+  AS2_REQUIRE(perceiver || pictures.empty(), "pictures need a perceiver");
+  std::vector<std::vector<double>> perceived;
+  if (!pictures.empty()) perceived = perceiver->perceive(pictures);
+  AS2_REQUIRE(perceived.size() == pictures.size(), "one distribution per picture");
+  auto row = perceived.begin();
+  for (std::size_t n = 0; n < scenes.size(); ++n) {
+    for (const Picture& picture : scenes[n]) {
+      double* const own = seen[n].beliefs.data() + static_cast<std::size_t>(picture.position) * stride;
+      if (picture.symbol < 0) {
+        std::copy(row->begin(), row->end(), own);
+        ++row;
+      } else {
+        std::fill_n(own, stride, 0);
+        own[picture.symbol] = 1;
+      }
+    }
+  }
+  return seen;
+}
+
 Solver::Solver(std::shared_ptr<const compile::ConstraintProgram> program,
                std::unique_ptr<Perceiver> perceiver, std::unique_ptr<Guide> guide,
                const SolverOptions& options)
@@ -65,35 +100,7 @@ std::vector<Answer> Solver::solve(const std::vector<Scene>& scenes, SolveTimes* 
 
 std::vector<Evidence> Solver::look(const std::vector<Scene>& scenes, SolveTimes* times) {
   Stopwatch watch;
-  const decode::Beliefs uniform = uniform_beliefs(*program_);
-  const auto stride = static_cast<std::size_t>(program_->max_symbols());
-  std::vector<Evidence> seen(scenes.size(), Evidence{uniform, {}});
-  std::vector<const Picture*> pictures;
-  for (std::size_t n = 0; n < scenes.size(); ++n) {
-    for (const Picture& picture : scenes[n]) {
-      AS2_REQUIRE(picture.position >= 0 &&
-                      static_cast<std::size_t>(picture.position) < program_->positions.size() &&
-                      (seen[n].positions.empty() || seen[n].positions.back() < picture.position),
-                  "the pictures of a scene stand at ascending positions of the program");
-      seen[n].positions.push_back(picture.position);
-      if (picture.symbol < 0) pictures.push_back(&picture);
-    }
-  }
-  const auto perceived = perceiver_->perceive(pictures);
-  AS2_REQUIRE(perceived.size() == pictures.size(), "one distribution per picture");
-  auto row = perceived.begin();
-  for (std::size_t n = 0; n < scenes.size(); ++n) {
-    for (const Picture& picture : scenes[n]) {
-      double* const own = seen[n].beliefs.data() + static_cast<std::size_t>(picture.position) * stride;
-      if (picture.symbol < 0) {
-        std::copy(row->begin(), row->end(), own);
-        ++row;
-      } else {
-        std::fill_n(own, stride, 0);
-        own[picture.symbol] = 1;
-      }
-    }
-  }
+  std::vector<Evidence> seen = infer::look(perceiver_.get(), *program_, scenes);
   if (times) times->perception += watch.lap();
   return seen;
 }
@@ -179,7 +186,10 @@ void Solver::read_again(Answer& answer) const {
   again.margin.reset();
   conclude(again);
   again.unique = true;
-  if (again.completable) answer = std::move(again);
+  if (again.completable)
+    answer = std::move(again);
+  else
+    answer.reread->found = false;  // the answer stays what it was, and has several completions
 }
 
 void Solver::conclude(Answer& answer) const {
