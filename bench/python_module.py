@@ -1,19 +1,26 @@
-"""A step of as2.Module for addition at batch 256: the module, the operator alone, and a convolution written by hand.
+"""A step of as2.Module for addition at batch 256 on two threads: the module, its operator called from Python and from C++, and
+a convolution written by hand.
 
     ./as2 python bench/python_module.py
 
-Each time is the least of many, so that a busy machine does not count; results are compared before times are.
+Each time is the least of many, so that a busy machine does not count; results are compared before times are. The rows take
+turns, and so do the rounds of C++, which is built with the tests (./as2 build).
 """
+import pathlib
+import subprocess
 import time
 
 import as2
 import torch
 
-torch.set_num_threads(1)
+THREADS, ROUNDS = 2, 5
+torch.set_num_threads(THREADS)
 add = as2.Module("addition.lp", inputs="digit(*", output="total(_)")
 p = torch.rand(256, 2, 10).softmax(-1).requires_grad_()
 label = torch.randint(19, (256, 1))
 totals = (torch.arange(10)[:, None] + torch.arange(10)).flatten()
+package = pathlib.Path(as2.__file__).parent
+without_python = package.parents[1] / "tests" / "python" / "python_step"
 
 
 def convolved(q):
@@ -25,7 +32,7 @@ def operator(q):
     return torch.ops.as2.distribution(q, add._number)
 
 
-def least(function, count=1000):
+def least(function, count=600):
     times = []
     for _ in range(count):
         began = time.perf_counter()
@@ -34,11 +41,31 @@ def least(function, count=1000):
     return 1e3 * min(times)
 
 
-assert torch.allclose(add(p), convolved(p), atol=1e-6)
-for name, distribution in (("as2.Module", add), ("its operator", operator), ("convolution", convolved)):
+def in_python(distribution):
     step = least(lambda: (-distribution(p).gather(1, label).log().mean()).backward())
     with torch.no_grad():
-        call = least(lambda: distribution(p))
+        return step, least(lambda: distribution(p))
+
+
+def in_cpp():
+    words = [without_python, package / "libas2_python.so", torch.ops.as2.shipped_file("programs/addition.lp"), str(THREADS)]
+    return tuple(map(float, subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()))
+
+
+assert torch.allclose(add(p), convolved(p), atol=1e-6)
+rows = {"as2.Module": lambda: in_python(add), "its operator": lambda: in_python(operator)}
+if without_python.exists():
+    rows["from C++"] = in_cpp
+rows["convolution"] = lambda: in_python(convolved)
+found = {name: [measure()] for name, measure in rows.items()}
+for _ in range(ROUNDS - 1):
+    for name, measure in rows.items():
+        found[name].append(measure())
+best = {name: [min(times) for times in zip(*each)] for name, each in found.items()}
+for name, (step, call) in best.items():
     print(f"{name:<13} {step:.3f} ms a step, {call:.3f} ms of it the call")
+if "from C++" in best:
+    over = [100 * (mine / theirs - 1) for mine, theirs in zip(best["as2.Module"], best["from C++"])]
+    print(f"Python adds {over[0]:.1f} % to the step, {over[1]:.1f} % to the call")
 logs = least(lambda: (-add.log_probability(p).gather(1, label).mean()).backward(), 200)
 print(f"{'in logarithms':<13} {logs:.3f} ms a step")

@@ -116,11 +116,31 @@ def _about():
     return {**about, "version": re.search(r"^project\(as2 VERSION ([\d.]+)", cmake, re.M).group(1)}
 
 
+def _tag():
+    return f"py3-none-{sys.platform}_{platform.machine()}"
+
+
+def _metadata(about):
+    """(name, text) of what the wheel says of itself, but for the list of its files."""
+    yield "METADATA", (f"Metadata-Version: 2.1\nName: {about['name']}\nVersion: {about['version']}\n"
+                       f"Summary: {about['description']}\nRequires-Python: {about['requires-python']}\n")
+    yield "WHEEL", f"Wheel-Version: 1.0\nGenerator: as2\nRoot-Is-Purelib: false\nTag: {_tag()}\n"
+
+
+def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
+    """Without it pip would build the whole wheel once more, for its name."""
+    about = _about()
+    info = f"{about['name']}-{about['version']}.dist-info"
+    (pathlib.Path(metadata_directory) / info).mkdir()
+    for name, text in _metadata(about):
+        (pathlib.Path(metadata_directory) / info / name).write_text(text, encoding="utf-8")
+    return info
+
+
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     about = _about()
-    tag = f"py3-none-{sys.platform}_{platform.machine()}"
     stem = f"{about['name']}-{about['version']}"
-    name = f"{stem}-{tag}.whl"
+    name = f"{stem}-{_tag()}.whl"
     info = f"{stem}.dist-info"
     records = []
     with zipfile.ZipFile(pathlib.Path(wheel_directory) / name, "w", zipfile.ZIP_DEFLATED,
@@ -132,9 +152,8 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
 
         for at, path in _files():
             add(at, path.read_bytes())
-        add(f"{info}/METADATA", (f"Metadata-Version: 2.1\nName: {about['name']}\nVersion: {about['version']}\n"
-                                 f"Summary: {about['description']}\nRequires-Python: {about['requires-python']}\n").encode())
-        add(f"{info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: as2\nRoot-Is-Purelib: false\nTag: {tag}\n".encode())
+        for file, text in _metadata(about):
+            add(f"{info}/{file}", text.encode())
         records.append(f"{info}/RECORD,,")
         wheel.writestr(f"{info}/RECORD", "\n".join(records) + "\n")
     return name

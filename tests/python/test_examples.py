@@ -1,4 +1,4 @@
-"""The page and the examples run; weights and boards; the wheel."""
+"""The page and the examples run; weights and boards."""
 import contextlib
 import io
 import os
@@ -8,9 +8,7 @@ import runpy
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
-import zipfile
 import zlib
 from unittest import mock
 
@@ -168,38 +166,19 @@ class Examples(unittest.TestCase):
         with self.assertRaises(as2.InputError):
             as2.solve("docs/PYTHON.md")
 
-    def test_the_wheel(self):
-        sys.path.insert(0, str(SOURCE / "python"))
-        import wheel_builder
-        package = pathlib.Path(as2.__file__).parent
-        with tempfile.TemporaryDirectory() as folder, mock.patch.object(wheel_builder, "_built_package", lambda: package):
-            name = wheel_builder.build_wheel(folder)
-            with zipfile.ZipFile(pathlib.Path(folder) / name) as wheel:
-                names = set(wheel.namelist())
-                recorded = {line.split(",")[0] for line in wheel.read(f"as2-{as2.__version__}.dist-info/RECORD").decode().splitlines()}
-        self.assertEqual(names, recorded)
-        self.assertLessEqual({"as2/__init__.py", "as2/libas2_python.so", "as2/py.typed",
-                              "as2/share/as2/programs/sudoku.lp", "as2/share/as2/models/sudoku-best.safetensors"}, names)
-
     def test_module_costs_little_more_than_its_operator(self):
+        # What the package adds is Python: counted in calls, whose number no busy machine changes.
         add = as2.Module("addition.lp", inputs="digit(*", output="total(_)")
         p = torch.rand(256, 2, 10).softmax(-1).requires_grad_()
-        label = torch.randint(19, (256, 1))
 
-        def by_operator():
-            (-torch.ops.as2.distribution(p, add._number).gather(1, label).log().mean()).backward()
-
-        def by_module():
-            (-add(p).gather(1, label).log().mean()).backward()
-
-        def best(function):
-            times = []
-            for _ in range(30):
-                began = time.perf_counter()
+        def calls(function):
+            events = []
+            sys.setprofile(lambda frame, event, argument: events.append(event) if event in ("call", "c_call") else None)
+            try:
                 function()
-                times.append(time.perf_counter() - began)
-            return min(times)
+            finally:
+                sys.setprofile(None)
+            return len(events)
 
-        best(by_module)
-        ratio = min(best(by_module) / best(by_operator) for _ in range(3))
-        self.assertLess(ratio, 1.15)  # the page's figure is 5 %; a busy machine is no failure
+        alone = calls(lambda: torch.ops.as2.distribution(p, add._number))
+        self.assertLess(calls(lambda: add(p)) - alone, 15)

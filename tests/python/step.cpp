@@ -1,0 +1,58 @@
+// What bench/python_module.py times, without Python: the same operator of the same library, called from C++.
+// Usage: python_step LIBRARY PROGRAM THREADS; prints milliseconds, the least of many: a step, and of it the
+// call.
+#include <dlfcn.h>
+#include <torch/custom_class.h>
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <limits>
+
+namespace {
+
+using torch::Tensor;
+
+torch::jit::IValue call(const std::string& name, torch::jit::Stack arguments) {
+  c10::Dispatcher::singleton().findSchemaOrThrow(("as2::" + name).c_str(), "").callBoxed(&arguments);
+  return arguments.at(0);
+}
+
+template <class Function>
+double least_milliseconds(const Function& function) {
+  double least = std::numeric_limits<double>::infinity();
+  for (int k = 0; k < 3000; ++k) {
+    const auto began = std::chrono::steady_clock::now();
+    function();
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - began;
+    least = std::min(least, took.count());
+  }
+  return least;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 4 || dlopen(argv[1], RTLD_NOW | RTLD_GLOBAL) == nullptr) {
+    std::cerr << "usage: python_step LIBRARY PROGRAM THREADS\n";
+    return 2;
+  }
+  torch::set_num_threads(std::atoi(argv[3]));
+  const std::string options =
+      R"({"constants":{},"assume":[],"grounding_seconds":60,"grounding_mib":4096,"grounding_size":10000000})";
+  const auto program = call("compile", {std::vector<std::string>{argv[2]}, "", "", options});
+  const auto questions =
+      call("ask", {program, std::vector<std::string>{}, std::vector<std::string>{"total(_)"},
+                   std::vector<std::int64_t>{0, 1}, 1e-30, 60.0, 2048.0});
+  const std::int64_t number = questions.toObjectRef().type()->getMethod("number")({questions}, {}).toInt();
+  const auto distribution = c10::Dispatcher::singleton()
+                                .findSchemaOrThrow("as2::distribution", "")
+                                .typed<Tensor(const Tensor&, std::int64_t, std::int64_t)>();
+  const Tensor p = torch::rand({256, 2, 10}).softmax(-1).requires_grad_();
+  const Tensor label = torch::randint(19, {256, 1});
+  const double step = least_milliseconds(
+      [&] { (-distribution.call(p, number, 0).gather(1, label).log().mean()).backward(); });
+  const torch::NoGradGuard no_gradient;
+  std::cout << step << ' ' << least_milliseconds([&] { distribution.call(p, number, 0); }) << '\n';
+}
