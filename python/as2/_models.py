@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import pathlib
 from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
@@ -12,7 +13,7 @@ from ._library import call, interruptible, ops
 from ._options import whole
 from ._program import Path, Program
 from ._results import Solution, _changes, _conflicts
-from .errors import InputError, input_error
+from .errors import InputError, input_error, warn
 
 _FAINTEST = 0.125  # ink, as `as2 predict` sees it
 
@@ -147,6 +148,10 @@ class Network(torch.nn.Module):
             raise input_error(f"pictures are a {type(pictures).__name__}, expected a tensor")
         if given is None:
             given = pictures.flatten(2).amax(-1) > _FAINTEST if pictures.dim() == 4 else torch.zeros(0, dtype=torch.bool)
+        if pictures.device.type == "cpu" and pictures.is_floating_point() and pictures.numel() > 0:
+            most = float(pictures.detach().amax())
+            if 2 < most < math.inf:
+                warn(f"pictures have values up to {most:g}, expected ink 1 and paper 0: divide by 255")
         return call(self._native.forward, pictures, given)
 
     def extra_repr(self) -> str:
@@ -199,7 +204,7 @@ def solve(images: Union[Path, Any, Sequence[Any]], model: Optional[Path] = None,
         names = program.positions
         solutions.append(Solution(
             file=file, status=row["status"],
-            assignment=None if symbols is None else program.assignment(torch.tensor(symbols)),
+            assignment=None if symbols is None else program._named(symbols),
             read={names[i].name: names[i].symbols[s] for i, s in row["read"]},
             confidence={p.name: c for p, c in zip(names, row["confidence"])},
             changed=_changes(program, row["changed"]), conflicts=_conflicts(program, row["conflicts"]),

@@ -72,6 +72,11 @@ def compile(*paths: Path, text: Optional[str] = None, name: str = "program.lp", 
         raise input_error(f"text is a {type(text).__name__}, expected the program as a string")
     limits = (seconds("grounding_seconds", grounding_seconds, 0.001), mebibytes("grounding_mib", grounding_mib, 1),
               whole("grounding_size", grounding_size, 1, 10 ** 9))
+    if not isinstance(constants, (Mapping, type(None))):
+        raise input_error(f"constants are a {type(constants).__name__}, expected a dict", 'write {"b": 3}, or b=3')
+    twice = sorted(set(constants or {}) & set(more_constants))
+    if twice:
+        raise input_error(f"the constant `{twice[0]}` is given twice")
     every = {**(constants or {}), **more_constants}
     for constant in every:
         if not re.fullmatch(r"[_']*[a-z][A-Za-z0-9_']*", constant):
@@ -166,7 +171,12 @@ class Program:
 
     def assignment(self, symbols: torch.Tensor) -> Assignment:
         """{position: symbol} of indices [positions]."""
-        return {p.name: p.symbols[s] for p, s in zip(self.positions, symbols.tolist())}
+        if not isinstance(symbols, torch.Tensor) or symbols.dim() != 1:
+            raise input_error("an assignment is made of a tensor [positions]", "symbols_of() is the inverse")
+        return self._named(read_assignments(self, symbols)[0][0].tolist())
+
+    def _named(self, symbols: Sequence[int]) -> Assignment:
+        return {p.name: p.symbols[s] for p, s in zip(self.positions, symbols)}
 
     def symbols_of(self, assignments: GivenAssignments) -> torch.Tensor:
         """The inverse, indices [positions] of a dict, [batch, positions] of a list of dicts."""
@@ -226,10 +236,10 @@ class Program:
         threads: 0: all cores.
         """
         options: Dict[str, Any] = {
-            "method": method, "models": whole("models", models, 1), "unique": unique,
+            "method": method, "models": whole("models", models, 1), "unique": bool(unique),
             "unique_margin": real("unique_margin", unique_margin),
-            "unique_readings": whole("unique_readings", unique_readings, 1), "explain": explain,
-            "objective_weights": self._weights(objective_weights), "objective_first": objective_first,
+            "unique_readings": whole("unique_readings", unique_readings, 1), "explain": bool(explain),
+            "objective_weights": [] if unique else self._weights(objective_weights), "objective_first": bool(objective_first),
             "node_budget": whole("node_budget", node_budget, most=2 ** 63 - 1),
             "time_budget": seconds("time_budget", time_budget, remedy="0: no limit"), "threads": whole("threads", threads)}
         self._refuse_idle(method, models, unique, evidence, objective_weights, objective_first, node_budget,
@@ -242,6 +252,9 @@ class Program:
         if evidence is None and (unique or method == "greedy"):
             uniform = self.uniform.to(beliefs.p)
             read = read_positions(self, ((beliefs.p - uniform).abs() > 1e-9).any(-1) & (self.domains > 1), batch)
+        if unique and not all(read):
+            raise input_error(f"unique=True needs evidence, and in row {read.index([])} every position is uniform",
+                              "give beliefs about what was read, or name it: evidence=[\"cell(1,1,_)\"]")
         if not isinstance(pins, (Mapping, type(None))):
             raise input_error(f"pins are a {type(pins).__name__}, expected a dict", 'write {"cell(1,1,_)": "5"}')
         held = []
@@ -338,6 +351,8 @@ class Program:
             for one in answers:
                 if not one.models:
                     raise input_error(f"there is no assignment to verify: the answer is '{one.status}'")
+                if list(one.assignment) != list(self.index):
+                    raise input_error("the answer is about other positions than this program's", "verify it with the program it is of")
             none = torch.empty(0, len(self.positions), dtype=torch.int64)
             return torch.cat([none, *(one.symbols for one in answers)]), [len(one.models) for one in answers], single
         symbols, single = read_assignments(self, answer)
@@ -428,7 +443,7 @@ class Program:
         questions = self._ask((), (), time_budget, memory_budget)
         self._log_weights(questions, weights.detach())
         drawn = interruptible(questions.sample, weights.detach().cpu(), count, _seed(seed))
-        rows = [[self.assignment(one) for one in row] for row in drawn]
+        rows = [[self._named(one) for one in row] for row in drawn.tolist()]
         return rows[0] if single else rows
 
     def approximate(self, p: GivenBeliefs, query: Texts = (), *, method: str = "top-k", size: int = 0,

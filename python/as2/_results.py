@@ -214,7 +214,7 @@ def _decoded(program: "Program", symbols: torch.Tensor, log_p: torch.Tensor, res
     count = rest["models"]
     symbols = symbols[:count]
     costs = rest.get("costs", [[]] * count)
-    models = [Model(program.assignment(symbols[k]), float(log_p[k]), tuple(costs[k])) for k in range(count)]
+    models = [Model(program._named(symbols[k].tolist()), float(log_p[k]), tuple(costs[k])) for k in range(count)]
     pins = {}
     for i, s in rest.get("conflicting_pins", []):
         pins[program.positions[i].name] = program.positions[i].symbols[s]

@@ -102,6 +102,9 @@ class Module(torch.nn.Module):
                                   "`*` stands for any text; positions are named like " +
                                   ", ".join(p.name for p in program.positions[:3]))
             chosen += [i for i in found if i not in chosen]
+        for name, patterns in (("inputs", inputs), ("output", output)):
+            if not texts(name, patterns):
+                raise input_error(f"{name} is empty, expected at least one pattern")
         self._asked = (chosen, texts("output", output), time_budget, memory_budget)
         self._ask()
         self.input_names = [program.positions[i].name for i in chosen]

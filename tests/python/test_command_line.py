@@ -81,6 +81,8 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(program.sample(named, 3, seed=1), command_line("prob", path, "--sample", 3, beliefs=named)["samples"])
 
     def test_two_hundred_random_programs(self):
+        if "AS2_EXPECTED" not in os.environ:
+            self.skipTest("what C++ expects is not built")
         printed = subprocess.run([os.environ["AS2_EXPECTED"], "200"], capture_output=True, text=True, check=True).stdout
         lines = printed.splitlines()
         self.assertEqual(len(lines), 200)

@@ -123,6 +123,8 @@ class Examples(unittest.TestCase):
         self.assertGreater(float((model(pictures) - before).abs().max()), 1e-4)  # the network learned, not a copy
         with self.assertRaisesRegex(as2.InputError, "28, 28"):
             model(torch.rand(2, 3))
+        with self.assertWarnsRegex(UserWarning, "up to 255, expected ink 1 and paper 0: divide by 255"):
+            model(255 * pictures / pictures.max())
         for value in (float("nan"), float("inf")):
             broken = pictures.clone()
             broken[1, 0, 10, 13] = value
