@@ -3,6 +3,7 @@
 #   as2::core    compiling, decoding, verifying; no LibTorch
 #   as2::solver  pictures in, answers out, from trained weights; no LibTorch
 #   as2::as2     everything this build has, where LibTorch is found
+# The layers behind these three are exported as mere archives: the headers come with as2::core.
 include(CMakePackageConfigHelpers)
 
 set(AS2_CORE_LAYERS base asp compile decode prob verify formats infer)
@@ -13,6 +14,7 @@ foreach(name core solver as2)
   set_target_properties(as2_${name} PROPERTIES EXPORT_NAME ${name})
   add_library(as2::${name} ALIAS as2_${name})
 endforeach()
+target_include_directories(as2_core INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_link_libraries(as2_solver INTERFACE as2_core)
 target_link_libraries(as2_as2 INTERFACE as2_solver)
 
