@@ -34,7 +34,7 @@ below() {
     eval) echo compile decode prob verify infer native task ;;
     task/tensor) echo compile sudoku infer infer/tensor task ;;
     train) echo asp compile tp decode prob prob_tensor formats datasets sudoku infer nn infer/tensor task task/tensor ;;
-    bench) echo asp compile tp decode prob prob_tensor verify formats datasets sudoku vision infer boards native nn infer/tensor task train eval ;;
+    bench) echo asp compile tp decode prob prob_tensor verify formats datasets sudoku vision infer boards native nn infer/tensor task task/tensor train eval ;;
     serve) ;;
     cli) echo serve asp compile tp decode prob prob_tensor verify formats datasets sudoku vision infer boards native nn infer/tensor task task/tensor train eval bench ;;
     python) echo asp compile tp decode prob prob_tensor verify formats datasets sudoku vision infer boards native nn infer/tensor ;;
@@ -90,6 +90,13 @@ for folder in "$source"/src/*/ "$source"/src/infer/tensor/ "$source"/src/task/te
       torch=$(echo "$symbols" | grep -E '(^|[^a-zA-Z_:])(c10|at|torch|caffe2)::' || true)
       [ -z "$torch" ] || fail "libas2_$layer.a needs LibTorch: $torch" ;;
   esac
+done
+# Sources are listed by hand: one that no list names, in its folder's CMakeLists.txt or the next above, is dead.
+for file in $(cd "$source" && find src \( -name '*.cpp' -o -name '*.cu' \) | sort); do
+  folder=$(dirname "$file")
+  while [ ! -e "$source/$folder/CMakeLists.txt" ]; do folder=$(dirname "$folder"); done
+  name=$(echo "${file#"$folder/"}" | sed 's/\./\\./g')
+  grep -qE "(^|[ /(])$name([ )]|$)" "$source/$folder/CMakeLists.txt" || fail "$file is in no CMakeLists.txt"
 done
 # The page's engine uses of cli only the documents.
 for used in $(sed -n 's/^#include "\([a-z_]*\)\/\([a-z_]*\)\.h".*/\1\/\2/p' "$source"/web/engine/*.cpp "$source"/web/engine/*.h | sort -u); do
