@@ -5,8 +5,9 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <nlohmann/json.hpp>
+
+#include "support/temporary_folder.h"
 
 namespace {
 
@@ -80,13 +81,12 @@ TEST_F(Check, PrintsADocumentOnAnErrorToo) {
 }
 
 TEST_F(Check, SavesWhatNeedsNoGringo) {
-  const std::string saved = ::testing::TempDir() + "as2_check_saved.as2c";
-  std::filesystem::remove(saved);
+  const as2::test::TemporaryFolder folder;
+  const std::string saved = folder / "saved.as2c";
   EXPECT_EQ(check("sudoku.lp --save '" + saved + "'").code, 0);
   const Outcome again = check("'" + saved + "' --json");
   EXPECT_EQ(again.code, 0);
   EXPECT_EQ(nlohmann::json::parse(again.out)["residual_terms"], 2187);
-  std::filesystem::remove(saved);
 }
 
 TEST_F(Check, ListsTheGuessesAndWhatMadeThem) {

