@@ -287,7 +287,7 @@ TEST_F(OwnPictures, TheLinesThemselvesSayWhatCanBeToldApart) {
 // parity of the sum is known can be told apart in two kinds only.
 TEST_F(OwnPictures, ShortcutsOfTasksThatShip) {
   const auto found = [&](const std::string& task) {
-    const Finished checked = run("check " + task + " --shortcuts --seconds 2 --json");
+    const Finished checked = run("check " + task + " --shortcuts --seconds 600 --json");
     EXPECT_EQ(checked.exit_code, 0) << checked.err;
     return Json::parse(checked.out)["shortcuts"].get<std::int64_t>();
   };

@@ -5,12 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <limits>
 
 #include "formats/safetensors.h"
+#include "support/temporary_folder.h"
 
 namespace as2::cli {
 namespace {
@@ -113,7 +113,8 @@ TEST(Documents, OneAFileOrOneALine) {
 }
 
 TEST(Documents, ABadLineAmongManyStandsInItsPlace) {
-  const std::string path = testing::TempDir() + "beliefs_lines.json";
+  const test::TemporaryFolder folder;
+  const std::string path = folder / "beliefs_lines.json";
   std::ofstream(path) << R"j({"on": {"true": 1}})j"
                       << "\n{oops\n"
                       << R"j({"on": {"false": 1}})j"
@@ -126,7 +127,6 @@ TEST(Documents, ABadLineAmongManyStandsInItsPlace) {
   std::ofstream(path) << "{oops\n";
   EXPECT_THROW(read_beliefs(path, two_cells()), InputError);
   EXPECT_THROW(read_beliefs(path + ".missing", two_cells()), InputError);
-  std::remove(path.c_str());
 }
 
 TEST(Assignments, RoundTripAndRefusals) {
@@ -154,7 +154,8 @@ void write_tensor(const std::string& path, std::vector<T> values, std::vector<st
 }
 
 TEST(TensorBeliefs, BatchesInBothPrecisions) {
-  const std::string path = testing::TempDir() + "beliefs.safetensors";
+  const test::TemporaryFolder folder;
+  const std::string path = folder / "beliefs.safetensors";
   write_tensor<float>(path, {1, 0, 0, .5F, .5F, 9, 0, 1, 0, 0, 2, 9}, {2, 2, 3});
   auto entries = read_beliefs(path, two_cells());
   ASSERT_EQ(entries.size(), 2U);
@@ -170,7 +171,6 @@ TEST(TensorBeliefs, BatchesInBothPrecisions) {
   EXPECT_THROW(read_beliefs(path, two_cells()), InputError);
   write_tensor<double>(path, {}, {0, 2, 3});
   EXPECT_THROW(read_beliefs(path, two_cells()), InputError);
-  std::remove(path.c_str());
 }
 
 TEST(Beliefs, ASymbolGivenTwiceIsRefused) {

@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
+#include <set>
 
 #include "as2/compile.h"
 #include "as2/resources.h"
@@ -143,19 +145,22 @@ TEST_F(CardFile, OnlyWhatWeightsDoNotDependOnChangesAfterTraining) {
 }
 
 TEST(ShippedCards, AreReadAndTheirWeightsAreTheirs) {
-  int cards = 0;
-  for (const char* task : {"sudoku", "addition", "digits"}) {
-    for (const auto& weights : shipped_models(task)) {
-      const Card card = read_card(weights);
-      EXPECT_NO_THROW(check_weights(card, read_file(card.weights))) << weights;
-      const auto program = load_program(card.program);
-      EXPECT_EQ(program->hash, card.shape.hash) << weights;
-      EXPECT_TRUE(std::filesystem::exists(settings_path(weights))) << weights;
-      ++cards;
-    }
-    EXPECT_EQ(default_model(task).extension(), ".safetensors");
+  std::set<std::string> models;
+  for (const auto& file : std::filesystem::directory_iterator(data_dir() / "models")) {
+    SCOPED_TRACE(file.path());
+    models.insert(file.path().stem().string());
+    const std::filesystem::path weights =
+        std::filesystem::path(file.path()).replace_extension(".safetensors");
+    const Card card = read_card(weights);
+    EXPECT_NO_THROW(check_weights(card, read_file(card.weights)));
+    EXPECT_EQ(load_program(card.program)->hash, card.shape.hash);
+    EXPECT_TRUE(std::filesystem::exists(settings_path(weights)));
+    const std::vector<std::filesystem::path> of_task = shipped_models(card.task);
+    EXPECT_EQ(std::count(of_task.begin(), of_task.end(), weights), 1);
   }
-  EXPECT_GE(cards, 9);
+  EXPECT_GE(models.size(), 9U);
+  for (const char* task : {"sudoku", "addition", "digits"})
+    EXPECT_EQ(default_model(task).extension(), ".safetensors");
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "files.h"
 #include "nn/model.h"
 #include "nn/twin.h"
+#include "support/temporary_folder.h"
 
 namespace as2::nn {
 namespace {
@@ -143,8 +144,7 @@ TEST_P(ShippedModel, GivesItOnCuda) {
 TEST_P(ShippedModel, GivesItInPyTorch) {
   if (!testing::has_pytorch()) GTEST_SKIP() << "no PyTorch for python3";
   const Outputs outputs = run(torch::kCPU);
-  const auto folder = std::filesystem::path(::testing::TempDir()) / ("as2_" + GetParam().model);
-  std::filesystem::create_directories(folder);
+  const test::TemporaryFolder folder;
   std::vector<formats::SafeTensor> tensors = {pack("images", pictures()),
                                               pack("image_logits", outputs.image_logits)};
   if (outputs.logits.defined()) {
@@ -155,8 +155,7 @@ TEST_P(ShippedModel, GivesItInPyTorch) {
     tensors.push_back(pack("beliefs", board().beliefs));
     tensors.push_back(pack("evidence", board().evidence));
   }
-  testing::expect_twin_agrees(weights(), folder, tensors);
-  remove_tree(folder);
+  testing::expect_twin_agrees(weights(), folder.path(), tensors);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, ShippedModel, ::testing::ValuesIn(kShipped), [](const auto& shipped) {

@@ -171,7 +171,7 @@ TEST_F(WeakLabels, ADerivedAtomTeachesThePictures) {
     EXPECT_EQ(result.validation["scored"], "likelihood");
     EXPECT_EQ(result.validation["score"], result.validation["perceived"]["likelihood"]);
     EXPECT_FALSE(result.validation["perceived"].contains("cell"));
-    std::filesystem::remove_all(folder_ / "run");
+    remove_tree(folder_ / "run");
   }
 }
 
