@@ -1,6 +1,6 @@
 // Errors of the library. The library never prints, aborts or exits: it throws one of these, and only
-// `cli/` turns them into messages and exit codes: InputError 1, UsageError 2, EnvironmentError and a lack of
-// memory 4, everything else 3.
+// `cli/` turns them into messages and exit codes: InputError and NumericError 1, UsageError 2,
+// EnvironmentError and a lack of memory 4, everything else 3.
 #pragma once
 
 #include <stdexcept>

@@ -95,8 +95,8 @@ int run_checked(int argc, char** argv, const std::vector<Verb>& verbs, void (*de
   app.set_version_flag("--version", [] { return version_text(); });
   app.require_subcommand(1);
   app.footer(
-      "Exit codes: 0 done, 1 the input is at fault, 2 usage, 3 internal, 4 the environment (disk, network,\n"
-      "memory, a missing program). `as2 VERB --help` says more.");
+      "Exit codes: 0 done, 1 the input or a setting is at fault, 2 usage, 3 internal, 4 the environment\n"
+      "(disk, network, memory, a missing program). `as2 VERB --help` says more.");
   std::vector<std::pair<CLI::App*, Action>> actions;
   for (const Verb& verb : verbs) {
     CLI::App* command = app.add_subcommand(verb.name, verb.summary);
@@ -173,7 +173,7 @@ int run(int argc, char** argv, const std::vector<Verb>& verbs, void (*declare_co
   } catch (const EnvironmentError& error) {
     std::cerr << error.what() << '\n';
     return kEnvironment;
-  } catch (const NumericError& error) {
+  } catch (const NumericError& error) {  // the settings, or the examples, are at fault
     std::cerr << error.what() << '\n';
     return kInternal;
   } catch (const fs::filesystem_error& error) {
@@ -188,7 +188,7 @@ int run(int argc, char** argv, const std::vector<Verb>& verbs, void (*declare_co
     std::cerr
         << "internal error: " << readable(error.what())
         << "\nnote: this is a fault of AS2, not of your input; please report it with the command line\n";
-    return kInternal;
+    return kInputAtFault;
   }
 }
 

@@ -259,6 +259,16 @@ TEST_F(TrainVerb, FlagsThatDoNotApplyAreRefused) {
 TEST_F(TrainVerb, SettingsThatAreWrong) {
   const auto refused = [&](const std::string& arguments, int code,
                            const ::testing::Matcher<const std::string&>& message) {
+// The settings are at fault, not AS2: with these every step makes the weights nine times as large.
+TEST_F(TrainVerb, ALossThatIsNoNumberSaysWhatToChange) {
+  const Finished finished =
+      run_small({"--lr", "1", "--set", "train.weight_decay=10", "--set", "train.warmup=0", "--epochs", "20",
+                 "--set", "train.validate_every=20", "--out", "run", "--quiet"});
+  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_THAT(finished.err, AllOf(HasSubstr("error: the loss is not a number after step "),
+                                  HasSubstr("note: lower train.rate")));
+}
+
     const Finished finished = run(arguments + " --out run");
     EXPECT_EQ(finished.exit_code, code) << arguments;
     EXPECT_EQ(finished.out, "") << arguments;
