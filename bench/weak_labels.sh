@@ -41,7 +41,7 @@ train_and_score() {
       mv "$run/trained.part" "$run/trained.json"
     fi
     "$as2" eval "${score[@]}" --model "$run/model.safetensors" --count "$examples" --engine torch --device "$device" \
-      --threads "${THREADS:-4}" "${data[@]}" --no-clingo --quiet --json >"$run/eval.part" 2>"$run/eval.log" ||
+      --threads "${THREADS:-4}" "${data[@]}" --quiet --json >"$run/eval.part" 2>"$run/eval.log" ||
       { echo "FAILED: $1, see $run/eval.log" >&2; return 1; }
     mv "$run/eval.part" "$run/eval.json"
     echo "done: $1" >&2
@@ -66,9 +66,12 @@ runs() {
   echo "greater-rule|80|5000|greater-best|greater|greater"
   echo "greater-sum|80|5000|-|greater --preset sum|greater --set program.compiled=programs/greater_sum.as2c"
   echo "greater-nogoods|80|5000|-|greater --preset nogoods|greater --set program.compiled=programs/greater_nogoods.as2c"
-  echo "grid_path|40|1000|grid_path-best|grid_path|grid_path"
-  echo "formula|80|1000|formula-best|formula --set images.source=$symbols|formula --set images.source=$symbols"
-  echo "sudoku-blanks|80|1000|sudoku-blanks|sudoku --preset blanks|sudoku --set program.compiled=programs/sudoku-b2.as2c --set data.box=2 --clues 4-8"
+  echo "addition-rule|80|5000|-|addition --preset rule|addition"
+  echo "addition-neurasp|80|5000|-|addition --preset neurasp|addition"
+  echo "grid_path|40|1000|grid_path-best|grid_path|grid_path --no-clingo"
+  echo "shortest_path|80|1000|-|shortest_path|shortest_path --no-clingo"
+  echo "formula|80|1000|formula-best|formula --set images.source=$symbols|formula --set images.source=$symbols --no-clingo"
+  echo "sudoku-blanks|80|1000|sudoku-blanks|sudoku --preset blanks|sudoku --set program.compiled=programs/sudoku-b2.as2c --set data.box=2 --clues 4-8 --no-clingo"
 }
 
 chosen=()

@@ -15,6 +15,7 @@
 #include "infer/card.h"
 #include "infer/open.h"
 #include "json_text.h"
+#include "task/drawing.h"
 #include "task/sources.h"
 
 namespace as2::cli {
@@ -27,7 +28,7 @@ struct EvalArguments {
   std::vector<std::string> settings;
   EngineOptions engine;
   std::optional<std::int64_t> count;
-  std::uint64_t seed = 0;
+  std::optional<std::uint64_t> seed;
   std::optional<int> refine, passes;
   int restarts = 1;
   GroundingLimits grounding;
@@ -60,6 +61,7 @@ void refuse_flags(const EvalArguments& a, const task::Task& task, const infer::P
   if (a.restarts > 1) refuse("--restarts", kind + ", of which no figures of restarts are given");
   if (a.pipeline) refuse("--pipeline", kind + ", which clingo does not complete");
   if (a.refine) refuse("--refine", kind + ", of which no refined figures are given");
+  if (a.no_clingo) refuse("--no-clingo", kind + ", whose figures clingo does not certify");
 }
 
 void print_table(const json& result) {
@@ -138,7 +140,7 @@ int evaluate(const EvalArguments& a, const Engine& engine) {
   options.restarts = a.restarts;
   options.certify = !a.no_clingo;
   options.pipeline = a.pipeline || trained.card.preset == "pipeline";
-  options.seed = a.seed;
+  options.seed = a.seed.value_or(0);
   options.threads = a.engine.threads;
   options.part = list.part = a.validation ? task::Part::kValidation : task::Part::kTest;
   task::Instances instances =
@@ -147,6 +149,8 @@ int evaluate(const EvalArguments& a, const Engine& engine) {
           : task.supervised(task::source_of(task.config().data.source).read(task, a.boards, list),
                             options.part);
   if (a.count && *a.count < instances.size()) instances = instances.slice(0, *a.count);
+  if (a.seed && !(networks.perceiver && task::draws_pictures(instances, task.pictures())))
+    throw UsageError("--seed does not apply: no picture is drawn, each example names its own or has none");
   json result = eval::evaluate(networks, task, instances, options);
   result["task"] = trained.card.task;
   result["preset"] = trained.card.preset;
@@ -177,7 +181,7 @@ Action declare_eval_on(CLI::App& command, const std::vector<Engine>& engines) {
   command.add_option("--clues", a->clues, "boards with this many clues: 36, or 22-30");
   command.add_option("--count", a->count, "examples at most; default: 1000, of lines that are listed all")
       ->check(CLI::Range(1, 10000000));
-  command.add_option("--seed", a->seed, "of the pictures drawn")->check(a_seed())->capture_default_str();
+  command.add_option("--seed", a->seed, "of the pictures drawn; default: 0")->check(a_seed());
   command.add_option("--refine", a->refine, "steps of refinement; default: 10")->check(CLI::Range(0, 10000));
   command
       .add_option("--passes", a->passes, "the most passes of the reasoner; default: eval_passes of its card")

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
 #include "as2/error.h"
@@ -33,7 +34,7 @@ constexpr std::size_t kBoardsAtOnce = 100;
 struct SolveArguments {
   std::vector<std::string> images;
   std::string model, out, debug_dir;
-  double threshold = 0.9;
+  std::optional<double> threshold;
   int box = 0;
   EngineOptions engine;
   GroundingLimits grounding;
@@ -190,7 +191,9 @@ class Solving {
       print(image, json);
     } else {
       std::cout << image << ": " << found.saw << '\n'
-                << board_text(solver_, answer, {arguments_.threshold, arguments_.explain, colour_wanted()})
+                << board_text(solver_, answer,
+                              {arguments_.threshold.value_or(BoardTextOptions{}.threshold),
+                               arguments_.explain, colour_wanted()})
                 << entries_text(solver_, answer, found.entries) << std::flush;
     }
   }
@@ -256,9 +259,10 @@ Action declare_solve_on(CLI::App& command, const std::vector<Engine>& engines) {
       ->type_name("PNG");
   command.add_option("--model", arguments->model,
                      "Weights (.safetensors, with the card beside it); default: the shipped ones");
-  command.add_option("--threshold", arguments->threshold, "Lists digits read with less confidence than this")
-      ->check(number_between(0, 1))
-      ->capture_default_str();
+  command
+      .add_option("--threshold", arguments->threshold,
+                  "Lists digits read with less confidence than this; default: 0.9")
+      ->check(number_between(0, 1));
   command
       .add_option(
           "--box", arguments->box,
@@ -308,3 +312,5 @@ Action declare_solve_on(CLI::App& command, const std::vector<Engine>& engines) {
 }
 
 }  // namespace as2::cli
+    if (arguments->threshold && arguments->json)
+      throw UsageError("--threshold does not apply: with --json every digit has its confidence");

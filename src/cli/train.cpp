@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -361,9 +362,11 @@ int train_as_worker(TrainArguments a, const Seeds& seeds) {
   stop_on_interrupt();
   const train::Launch launch = train::launch_from_environment();
   const torch::Device device = device_for(a.device, launch, a.workers);
-  if (a.no_graph && !device.is_cuda())
-    throw UsageError(
-        "--no-graph does not apply: steps are captured on CUDA alone, and this run is on the CPU");
+  const auto sets_graph = [](const std::string& setting) { return setting.rfind("train.graph=", 0) == 0; };
+  const bool says_graph = std::any_of(a.settings.begin(), a.settings.end(), sets_graph);
+  if ((a.no_graph || says_graph) && !device.is_cuda())
+    throw UsageError(std::string(a.no_graph ? "--no-graph" : "--set train.graph") +
+                     " does not apply: steps are captured on CUDA alone, and this run is on the CPU");
   const c10::DeviceGuard on_device(device);
   train::Workers workers(launch, device);
   Report report(a.quiet || !workers.writes());

@@ -7,6 +7,16 @@
 
 namespace as2::task {
 
+bool draws_pictures(const Instances& instances, const infer::PictureMap& map) {
+  for (std::int64_t n = 0; n < instances.size(); ++n) {
+    for (const int position : map.positions) {
+      const std::int32_t named = instances.pictures.defined() ? instances.pictures[n][position] : -1;
+      if (instances.evidence[n][position] && named == -1) return true;
+    }
+  }
+  return false;
+}
+
 DrawnPictures::DrawnPictures(const Instances& instances, const ImagePool& pool, const infer::PictureMap& map,
                              std::int64_t batch, std::uint64_t seed)
     : instances_(instances),

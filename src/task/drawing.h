@@ -21,6 +21,9 @@ inline std::uint64_t picture_seed(std::uint64_t seed, std::int64_t epoch, std::i
   return scatter(seed ^ stream_of(epoch, index, 2));
 }
 
+// Whether any picture of the examples is left to chance: those of tuples, images and files are named.
+bool draws_pictures(const Instances& instances, const infer::PictureMap& map);
+
 class DrawnPictures {
  public:
   // Keeps references. What is drawn depends on `batch`, the number of examples at once.

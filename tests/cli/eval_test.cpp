@@ -359,6 +359,18 @@ TEST_F(EvalVerb, FlagsThatDoNotApplyAreRefused) {
   const Finished finished = run("sudoku --model blind/model.safetensors --count 2 --pipeline --quiet");
   EXPECT_EQ(finished.exit_code, 2);
   EXPECT_THAT(finished.err, HasSubstr("--pipeline does not apply: the model has no perception"));
+  const Finished blind = run("sudoku --model blind/model.safetensors --count 2 --seed 3 --quiet");
+  EXPECT_EQ(blind.exit_code, 2);
+  EXPECT_THAT(blind.err, HasSubstr("--seed does not apply: no picture is drawn"));
+  AS2_NEED_MNIST();
+  for (const char* task : {"addition", "digits"}) {
+    const Finished certified = run(std::string(task) + " --count 2 --no-clingo --quiet");
+    EXPECT_EQ(certified.exit_code, 2);
+    EXPECT_THAT(certified.err, HasSubstr("--no-clingo does not apply: examples of the task"));
+    const Finished seeded = run(std::string(task) + " --count 2 --seed 0 --quiet");
+    EXPECT_EQ(seeded.exit_code, 2);
+    EXPECT_THAT(seeded.err, HasSubstr("--seed does not apply: no picture is drawn"));
+  }
 }
 
 // Weights that are not those of the card are noticed before they answer.

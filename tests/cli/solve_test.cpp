@@ -554,3 +554,6 @@ TEST_F(SolveVerb, MemoryIsBoundedOrRefused) {
 
 }  // namespace
 }  // namespace as2::cli
+  const auto listed = run("a.png --threshold 0.5 --json");
+  EXPECT_EQ(listed.exit_code, 2);
+  EXPECT_THAT(listed.err, HasSubstr("--threshold does not apply"));

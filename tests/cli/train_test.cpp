@@ -253,6 +253,9 @@ TEST_F(TrainVerb, FlagsThatDoNotApplyAreRefused) {
   const Finished finished = run_small({"--no-graph", "--device", "cpu", "--out", "run", "--quiet"});
   EXPECT_EQ(finished.exit_code, 2);
   EXPECT_THAT(finished.err, HasSubstr("--no-graph does not apply"));
+  const Finished set = run_small({"--set", "train.graph=true", "--device", "cpu", "--out", "run", "--quiet"});
+  EXPECT_EQ(set.exit_code, 2);
+  EXPECT_THAT(set.err, HasSubstr("--set train.graph does not apply"));
   EXPECT_FALSE(fs::exists(path("run")));
 }
 
