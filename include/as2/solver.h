@@ -73,6 +73,11 @@ struct PerceiverAndGuide {
 // What is known before any evidence: the same of every symbol of a position.
 decode::Beliefs uniform_beliefs(const compile::ConstraintProgram& program);
 
+// What the perceiver makes of each scene: its beliefs where a picture is, certainty where the symbol is
+// known, and uniform_beliefs() elsewhere. Without a perceiver every symbol has to be known.
+std::vector<Evidence> look(Perceiver* perceiver, const compile::ConstraintProgram& program,
+                           const std::vector<Scene>& scenes);
+
 // Nats of correction beyond which evidence is not misread but wrong; `as2 bench misreading` measures what it
 // costs.
 constexpr double kMisreading = 4;

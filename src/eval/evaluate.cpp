@@ -48,9 +48,8 @@ class Reader {
 
   NetworkBeliefs beliefs(bool perceived) {
     NetworkBeliefs beliefs;
-    beliefs.evidence = given();
-    if (perceived && networks_.perceiver) perceive(beliefs.evidence);
-    const std::vector<infer::Evidence> evidence = evidence_of(beliefs.evidence);
+    const std::vector<infer::Evidence> evidence = look(perceived);
+    for (const infer::Evidence& seen : evidence) beliefs.evidence.push_back(seen.beliefs);
     if (networks_.guide) {
       for (infer::Guidance& guided : networks_.guide->guide(evidence, {}))
         beliefs.answer.push_back(std::move(guided.beliefs));
@@ -63,56 +62,41 @@ class Reader {
   }
 
  private:
-  std::size_t cell(int position) const {
-    return static_cast<std::size_t>(position) * static_cast<std::size_t>(task_.program().max_symbols());
+  // What stands at the evidence of every example: pictures, as the perceiver sees them, or known symbols.
+  std::vector<infer::Evidence> look(bool perceived) {
+    infer::Perceiver* const perceiver = perceived ? networks_.perceiver.get() : nullptr;
+    std::vector<infer::Evidence> seen;
+    const auto add = [&](std::vector<infer::Scene> scenes) {
+      for (std::size_t n = 0; n < scenes.size(); ++n) give(seen.size() + n, scenes[n]);
+      for (infer::Evidence& own : infer::look(perceiver, task_.program(), scenes))
+        seen.push_back(std::move(own));
+    };
+    if (perceiver) {
+      const task::DrawnPictures drawn(instances_, task_.pool(options_.part), task_.pictures(), options_.batch,
+                                      options_.seed);
+      for (std::int64_t index = 0; index < drawn.batches(); ++index) add(drawn.batch(index));
+    } else {
+      add(std::vector<infer::Scene>(evidence_positions_.size()));
+    }
+    // Where neither is known something stands all the same, of which every symbol is as likely.
+    for (std::size_t n = 0; n < seen.size(); ++n) seen[n].positions = evidence_positions_[n];
+    return seen;
   }
 
-  // Labels at evidence, where they may stand for its pictures; all symbols alike elsewhere.
-  std::vector<decode::Beliefs> given() const {
-    const decode::Beliefs uniform = infer::uniform_beliefs(task_.program());
+  // Adds to a scene the symbols that are known where it has no picture.
+  void give(std::size_t n, infer::Scene& scene) const {
+    const auto row = static_cast<std::int64_t>(n);
     const std::vector<int>& pictured = task_.pictures().positions;
-    std::vector<decode::Beliefs> rows(evidence_positions_.size(), uniform);
-    for (std::size_t n = 0; n < rows.size(); ++n) {
-      const auto row = static_cast<std::int64_t>(n);
-      for (const int position : evidence_positions_[n]) {
-        const int symbol = instances_.shows[row][position];
-        const bool may = instances_.known[row][position] ||
-                         !std::binary_search(pictured.begin(), pictured.end(), position);
-        if (symbol < 0 || !may) continue;
-        double* const own = rows[n].data() + cell(position);
-        std::fill_n(own, task_.program().max_symbols(), 0);
-        own[symbol] = 1;
-      }
+    for (const int position : evidence_positions_[n]) {
+      const int symbol = instances_.shows[row][position];
+      const bool may =
+          instances_.known[row][position] || !std::binary_search(pictured.begin(), pictured.end(), position);
+      const auto place =
+          std::lower_bound(scene.begin(), scene.end(), position,
+                           [](const infer::Picture& picture, int at) { return picture.position < at; });
+      if (symbol < 0 || !may || (place != scene.end() && place->position == position)) continue;
+      scene.insert(place, {position, {}, symbol});
     }
-    return rows;
-  }
-
-  void perceive(std::vector<decode::Beliefs>& rows) {
-    const task::DrawnPictures drawn(instances_, task_.pool(options_.part), task_.pictures(), options_.batch,
-                                    options_.seed);
-    auto row = rows.begin();
-    for (std::int64_t index = 0; index < drawn.batches(); ++index) {
-      const std::vector<infer::Scene> scenes = drawn.batch(index);
-      std::vector<const infer::Picture*> pictures;
-      for (const infer::Scene& scene : scenes) {
-        for (const infer::Picture& picture : scene) pictures.push_back(&picture);
-      }
-      const auto perceived = networks_.perceiver->perceive(pictures);
-      auto read = perceived.begin();
-      for (const infer::Scene& scene : scenes) {
-        for (const infer::Picture& picture : scene) {
-          std::copy(read->begin(), read->end(), row->data() + cell(picture.position));
-          ++read;
-        }
-        ++row;
-      }
-    }
-  }
-
-  std::vector<infer::Evidence> evidence_of(const std::vector<decode::Beliefs>& rows) const {
-    std::vector<infer::Evidence> evidence;
-    for (std::size_t n = 0; n < rows.size(); ++n) evidence.push_back({rows[n], evidence_positions_[n]});
-    return evidence;
   }
 
   std::vector<decode::Beliefs> refined(const std::vector<decode::Beliefs>& rows) {
