@@ -1,15 +1,12 @@
 #include "task/supervision.h"
 
 #include <algorithm>
-#include <atomic>
 #include <set>
-#include <thread>
 
 #include "as2/decoder.h"
 #include "as2/error.h"
 #include "infer/pictures.h"
 #include "prob/observation.h"
-#include "share_work.h"
 
 namespace as2::task {
 namespace {
@@ -80,38 +77,47 @@ std::vector<char> labelled_positions(const ConstraintProgram& program,
   return mask;
 }
 
-// Labels of an example, completed where the program leaves one way to; empty: it does not.
-compile::Assignment whole_answer(const decode::Decoder& decoder, std::size_t beliefs_size,
-                                 const std::int16_t* labels, std::size_t positions) {
-  compile::Assignment answer(labels, labels + positions);
-  if (std::find(answer.begin(), answer.end(), -1) == answer.end()) return answer;
-  decode::Query query{decode::Beliefs(beliefs_size, 1.0)};
-  for (std::size_t i = 0; i < positions; ++i) {
-    if (answer[i] >= 0) query.pins.push_back({static_cast<int>(i), answer[i]});
-  }
-  decode::DecodeOptions options;
-  options.models = 2;
-  const decode::Decoded decoded = decoder.decode(query, options);
-  return decoded.models.size() == 1 ? decoded.models[0].assignment : compile::Assignment();
+bool is_whole(const std::int16_t* labels, std::size_t positions) {
+  return std::find(labels, labels + positions, -1) == labels + positions;
 }
 
+// The truth of each atom in every example whose labels leave one way to complete them; -1 in the others.
 Table<std::int8_t> atoms_of_labels(const std::shared_ptr<const ConstraintProgram>& program,
                                    const std::vector<ObservedAtom>& atoms,
                                    const Table<std::int16_t>& labels) {
+  constexpr std::int64_t kAtOnce = 1024;  // a query holds a belief for every symbol of every position
   const auto positions = static_cast<std::size_t>(labels.columns);
+  const decode::Beliefs uniform(positions * static_cast<std::size_t>(program->max_symbols()), 1.0);
   Table<std::int8_t> truth(labels.rows, static_cast<std::int64_t>(atoms.size()), -1);
   const decode::Decoder decoder(program);
-  std::atomic<std::int64_t> next{0};
-  share_work(std::thread::hardware_concurrency(), [&] {
-    for (std::int64_t n; (n = next++) < labels.rows;) {
-      const compile::Assignment answer = whole_answer(
-          decoder, positions * static_cast<std::size_t>(program->max_symbols()), labels[n], positions);
-      if (answer.empty()) continue;
+  decode::DecodeOptions options;
+  options.models = 2;
+  options.minimal_conflict = false;
+  for (std::int64_t first = 0; first < labels.rows; first += kAtOnce) {
+    const std::int64_t end = std::min(first + kAtOnce, labels.rows);
+    std::vector<decode::Query> queries;  // of the examples whose labels leave positions open
+    for (std::int64_t n = first; n < end; ++n) {
+      if (is_whole(labels[n], positions)) continue;
+      decode::Query& query = queries.emplace_back();
+      query.beliefs = uniform;
+      for (std::size_t i = 0; i < positions; ++i) {
+        if (labels[n][i] >= 0) query.pins.push_back({static_cast<int>(i), labels[n][i]});
+      }
+    }
+    const std::vector<decode::Decoded> decoded = decoder.decode_batch(queries, options);
+    auto completed = decoded.begin();
+    for (std::int64_t n = first; n < end; ++n) {
+      compile::Assignment answer(labels[n], labels[n] + positions);
+      if (!is_whole(labels[n], positions)) {
+        const std::vector<decode::Model>& models = (completed++)->models;
+        if (models.size() != 1) continue;
+        answer = models[0].assignment;
+      }
       const std::vector<char> nodes = compile::evaluate_nodes(*program, answer);
       for (std::size_t a = 0; a < atoms.size(); ++a)
         truth[n][a] = prob::holds({atoms[a].about}, answer, nodes) ? 1 : 0;
     }
-  });
+  }
   return truth;
 }
 

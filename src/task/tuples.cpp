@@ -10,21 +10,47 @@
 namespace as2::task {
 namespace {
 
+// What the program says at every position when pictures show these symbols, once for each way they do.
+std::map<std::vector<std::int64_t>, compile::Assignment> completions(
+    const Task& task, const std::vector<std::vector<std::int64_t>>& shown) {
+  std::map<std::vector<std::int64_t>, compile::Assignment> completed;
+  for (const std::vector<std::int64_t>& symbols : shown) completed[symbols];
+  const compile::ConstraintProgram& program = task.program();
+  const std::size_t size = program.positions.size() * static_cast<std::size_t>(program.max_symbols());
+  std::vector<decode::Query> queries;
+  for (const auto& [symbols, whole] : completed) {
+    decode::Query& query = queries.emplace_back();
+    query.beliefs.assign(size, 1.0);
+    for (std::size_t k = 0; k < symbols.size(); ++k)
+      query.pins.push_back({task.pictures().positions[k], static_cast<int>(symbols[k])});
+  }
+  decode::DecodeOptions options;
+  options.minimal_conflict = false;
+  std::vector<decode::Decoded> decoded =
+      decode::Decoder(task.shared_program()).decode_batch(queries, options);
+  auto own = decoded.begin();
+  for (auto& [symbols, whole] : completed) {
+    if (own->models.empty()) {
+      throw InputError("the program allows no answer for some of the tuples",
+                       {"list examples that it allows with data.source = \"instances\""});
+    }
+    whole = std::move(own->models[0].assignment);
+    ++own;
+  }
+  return completed;
+}
+
 // The pictures' symbols are their classes; the other positions hold what the program then says.
 Instances of_tuples(const Task& task, const std::vector<std::vector<std::int64_t>>& pictures, Part part) {
   const ImagePool& pool = task.pool(part);
   const compile::ConstraintProgram& program = task.program();
   const infer::PictureMap& map = task.pictures();
-  const auto count = static_cast<std::int64_t>(pictures.size()),
-             width = static_cast<std::int64_t>(program.max_symbols());
+  const auto count = static_cast<std::int64_t>(pictures.size());
   const auto positions = static_cast<std::int64_t>(program.positions.size());
   Instances instances = Instances::blank(count, positions);
   instances.pictures = {count, positions, -1};
-  const bool complete = static_cast<std::size_t>(positions) > map.positions.size();
-  const decode::Decoder decoder(task.shared_program());
-  std::map<std::vector<std::int64_t>, compile::Assignment> completions;
+  std::vector<std::vector<std::int64_t>> shown(pictures.size());
   for (std::int64_t n = 0; n < count; ++n) {
-    std::vector<std::int64_t> shown;
     for (std::size_t k = 0; k < map.positions.size(); ++k) {
       const std::int64_t where =
           pool.place[static_cast<std::size_t>(pictures[static_cast<std::size_t>(n)][k])];
@@ -39,22 +65,13 @@ Instances of_tuples(const Task& task, const std::vector<std::vector<std::int64_t
       }
       const std::int64_t symbol = found - shows.begin();
       instances.labels[n][position] = static_cast<std::int16_t>(symbol);
-      shown.push_back(symbol);
+      shown[static_cast<std::size_t>(n)].push_back(symbol);
     }
-    if (!complete) continue;
-    compile::Assignment& whole = completions[shown];
-    if (whole.empty()) {
-      decode::Query query{decode::Beliefs(static_cast<std::size_t>(positions * width), 1.0)};
-      for (std::size_t k = 0; k < shown.size(); ++k) {
-        query.pins.push_back({map.positions[k], static_cast<int>(shown[k])});
-      }
-      const decode::Decoded decoded = decoder.decode(query);
-      if (decoded.models.empty()) {
-        throw InputError("the program allows no answer for some of the tuples",
-                         {"list examples that it allows with data.source = \"instances\""});
-      }
-      whole = decoded.models[0].assignment;
-    }
+  }
+  if (static_cast<std::size_t>(positions) == map.positions.size()) return instances;
+  const auto completed = completions(task, shown);
+  for (std::int64_t n = 0; n < count; ++n) {
+    const compile::Assignment& whole = completed.at(shown[static_cast<std::size_t>(n)]);
     std::copy(whole.begin(), whole.end(), instances.labels[n]);
   }
   return instances;
