@@ -149,9 +149,7 @@ class Predicting {
   }
 
   bool needs_every_picture(const ExampleLine& line) const {
-    const nlohmann::json data = card_.about.value("data", nlohmann::json::object());
-    const std::string source = data.is_object() ? data.value("source", "") : "";
-    return !line.lists_evidence && (source == "tuples" || source == "images");
+    return !line.lists_evidence && (card_.source == "tuples" || card_.source == "images");
   }
 
   void predict(Example* first, std::size_t count) {

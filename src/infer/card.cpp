@@ -227,6 +227,8 @@ Card read_card(const fs::path& weights) {
   card.sha256 = Fields(fields.get("weights"), "weights.", file).text("sha256");
   if (card.sha256.size() != 64 || card.sha256.find_first_not_of("0123456789abcdef") != std::string::npos)
     Fields(fields.get("weights"), "weights.", file).refuse("sha256", card.sha256, "64 hexadecimal digits");
+  if (whole.contains("data") && whole["data"].contains("source"))
+    card.source = Fields(whole["data"], "data.", file).text("source");
   card.about = whole;
   for (const char* read : {"version", "task", "preset", "weights", "program", "pictures", "model"})
     card.about.erase(read);

@@ -7,6 +7,8 @@
 //                groups}: what that gave, for those who have no compiler of ours
 //   pictures     {positions, classes, preprocessing}, or null where the network reads none
 //   model        {perception, reasoner}: the network's sizes and switches
+//   data         {source}: where its examples came from, which says whether each has all the pictures; the
+//                rest of it is about the training
 // Anything else is about the weights (seed, command, measurements) and changes nothing. What reproduces the
 // training, the settings as TOML, stands in a third file of the same name: training and evaluation on a
 // task's data read it, answering does not.
@@ -54,6 +56,7 @@ struct Card {
   CardPictures pictures;  // empty where there is no perception
   ModelOptions network;
   std::string sha256;                               // of the weights
+  std::string source;                               // data.source; empty where the card says nothing of it
   nlohmann::json about = nlohmann::json::object();  // the rest
 };
 

@@ -109,6 +109,23 @@ TEST_F(CardFile, EveryFieldIsChecked) {
               }),
               HasSubstr("'model.perception.channels' is -1"));
   EXPECT_THAT(refusal([](json& card) { card["version"] = 1; }), HasSubstr("a model card of version 1"));
+  EXPECT_THAT(refusal([](json& card) {
+                card["data"] = {{"source", 7}};
+              }),
+              HasSubstr("the field 'data.source' is 7"));
+}
+
+TEST_F(CardFile, DeepJsonIsRefused) {
+  std::string text = whole_.dump();
+  constexpr std::size_t kDepth = 1'000'000;
+  text.insert(1, "\"deep\": " + std::string(kDepth, '[') + std::string(kDepth, ']') + ",");
+  write_file(card_path(weights_), text);
+  try {
+    read_card(weights_);
+    FAIL() << "accepted";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("m.json:1: error: JSON with more than 500 lists and objects"));
+  }
 }
 
 // A process that ends between writing the weights and writing their card leaves such a pair.
