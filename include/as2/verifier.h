@@ -1,5 +1,5 @@
-// Assignments checked by clingo. The check shares no code with the decoder, and nothing else asks clingo for
-// an answer; `as2 bench decode` runs clingo only to time it.
+// Assignments checked by clingo. The check shares no code with the decoder. Nothing else asks clingo for an
+// answer, but for `as2 bench decode`, which compares the decoder's answers and time with clingo's.
 #pragma once
 
 #include <optional>

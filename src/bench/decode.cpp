@@ -3,7 +3,6 @@
 // figures are processor time, ours and clingo's alike, so that a busy machine does not blur their ratio.
 #include <algorithm>
 #include <chrono>
-#include <ctime>
 #include <functional>
 #include <sstream>
 #include <stdexcept>
@@ -13,8 +12,8 @@
 #include "as2/resources.h"
 #include "as2/verifier.h"
 #include "bench/bench.h"
+#include "bench/beside_clingo.h"
 #include "bench/decode_problems.h"
-#include "child_process.h"
 #include "files.h"
 #include "sudoku/board.h"
 #include "sudoku/board_list.h"
@@ -110,12 +109,11 @@ bool certified(const std::string& file, const compile::ConstraintProgram& progra
   return std::all_of(verdicts.begin(), verdicts.end(), [](const auto& v) { return v.valid.has_value(); });
 }
 
-// Processor seconds of a call that stays on this thread.
 template <typename Call>
-double processor_seconds(const Call& call) {
-  const std::clock_t start = std::clock();
+double processor_seconds_of(const Call& call) {
+  const double start = processor_seconds();
   call();
-  return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  return processor_seconds() - start;
 }
 
 template <typename Call>
@@ -134,7 +132,7 @@ double least_of_passes(const std::function<double()>& pass) {
 // Boards per second on one core, in the fastest pass.
 double boards_a_second(const decode::Decoder& decoder, const std::vector<decode::Query>& queries) {
   const double seconds =
-      least_of_passes([&] { return processor_seconds([&] { decoder.decode_batch(queries, {}, 1); }); });
+      least_of_passes([&] { return processor_seconds_of([&] { decoder.decode_batch(queries, {}, 1); }); });
   return static_cast<double>(queries.size()) / seconds;
 }
 
@@ -149,11 +147,9 @@ std::string clue_constraints(const sudoku::Grid& puzzle, const std::string& guar
   return text.str();
 }
 
-Json ask_clingo(const std::string& clingo, const std::string& input, const char* models) {
-  ChildOptions limits;
-  limits.seconds = 300;
-  const ChildResult child = run_child(clingo, {"--outf=2", models}, input, limits);
-  const Json answer = Json::parse(child.out);
+nlohmann::json solved_by_clingo(const std::string& clingo, const std::string& input, const char* models) {
+  constexpr double kSeconds = 300;
+  nlohmann::json answer = ask_clingo(clingo, input, {models}, kSeconds);
   if (answer["Models"]["Number"].get<int>() < 1)
     throw std::runtime_error("bench decode: clingo found no solution");
   return answer;
@@ -166,7 +162,7 @@ void add_clingo_rows(const std::string& clingo, const std::string& program,
   double each = 0;
   for (int k = 0; k < kClingoRuns; ++k) {
     const std::string input = program + clue_constraints(boards[static_cast<std::size_t>(k)].puzzle, "");
-    each += ask_clingo(clingo, input, "1")["Time"]["CPU"].get<double>() / kClingoRuns;
+    each += solved_by_clingo(clingo, input, "1")["Time"]["CPU"].get<double>() / kClingoRuns;
   }
   std::string together =
       program + "{ board(1.." + std::to_string(boards.size()) + ") } = 1.\n#show board/1.\n";
@@ -174,11 +170,11 @@ void add_clingo_rows(const std::string& clingo, const std::string& program,
     together += clue_constraints(boards[k].puzzle, "board(" + std::to_string(k + 1) + "), ");
   }
   const double count = static_cast<double>(boards.size());
-  const Json answer = ask_clingo(clingo, together, "0");
+  const nlohmann::json answer = solved_by_clingo(clingo, together, "0");
   if (answer["Models"]["Number"].get<std::size_t>() != boards.size()) {
     throw std::runtime_error("bench decode: clingo found another number of solutions");
   }
-  const Json& time = answer["Time"];
+  const nlohmann::json& time = answer["Time"];
   const double shared = time["CPU"].get<double>() / count;
   // clingo reports solving in wall time only, so its share of the total wall time is applied to the processor
   // time.
@@ -254,7 +250,7 @@ Json measure_decode(const Options&, const Progress& progress) {
   std::vector<decode::Decoded> large_decoded;
   std::vector<double> seconds;
   for (const decode::Query& query : large_queries) {
-    seconds.push_back(processor_seconds([&] { large_decoded.push_back(large.decode(query)); }));
+    seconds.push_back(processor_seconds_of([&] { large_decoded.push_back(large.decode(query)); }));
   }
   require_right(sixteen, boards, large_decoded);
   all_certified = certified(file, sixteen, large_decoded, "4") && all_certified;

@@ -3,8 +3,6 @@
 // rounding of each position, not by more.
 #include "bench/decode_problems.h"
 
-#include <sys/resource.h>
-
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -13,8 +11,8 @@
 #include "as2/compile.h"
 #include "as2/decoder.h"
 #include "as2/resources.h"
+#include "bench/beside_clingo.h"
 #include "bench/noise.h"
-#include "child_process.h"
 #include "files.h"
 
 namespace as2::bench {
@@ -47,18 +45,6 @@ const std::vector<Problem>& problems() {
   return all;
 }
 
-double processor_seconds() {
-  double sum = 0;
-  for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
-    rusage usage{};
-    getrusage(who, &usage);
-    for (const timeval& time : {usage.ru_utime, usage.ru_stime}) {
-      sum += static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-    }
-  }
-  return sum;
-}
-
 std::int64_t cost_of_symbol(double p) {
   return std::llround(-1000 * std::log(p));
 }
@@ -84,14 +70,12 @@ std::string objective(const compile::ConstraintProgram& program, const decode::B
 // clingo's document; its last cost is that of the beliefs.
 nlohmann::json ask(const std::string& clingo, const std::string& input, const Constants& constants,
                    double seconds) {
-  std::vector<std::string> arguments{"--outf=2", "--time-limit=" + std::to_string(std::lround(seconds))};
+  std::vector<std::string> arguments{"--time-limit=" + std::to_string(std::lround(seconds))};
   for (const auto& [name, value] : constants) {
     arguments.push_back("-c");
     arguments.push_back(name + "=" + value);
   }
-  ChildOptions limits;
-  limits.seconds = 2 * seconds + 60;
-  return nlohmann::json::parse(run_child(clingo, arguments, input, limits).out);
+  return ask_clingo(clingo, input, std::move(arguments), 2 * seconds + 60);
 }
 
 ProblemFigures measure(const Problem& problem, bool noisy, const std::string& clingo, double seconds,
