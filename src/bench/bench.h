@@ -14,7 +14,7 @@
 namespace as2::bench {
 
 // Says what is being measured now.
-using Progress = std::function<void(const std::string& step)>;
+using ReportStep = std::function<void(const std::string& step)>;
 
 struct Options {
   torch::Device device = torch::kCPU;      // soft T_P, circuits and training run there, the others on the CPU
@@ -25,20 +25,20 @@ struct Subject {
   const char* name;
   const char* summary;
   // Measures, and returns {"rows": [{"name", "value", "unit", "target", "ok"} …], …}.
-  nlohmann::ordered_json (*measure)(const Options& options, const Progress& progress);
+  nlohmann::ordered_json (*measure)(const Options& options, const ReportStep& progress);
 };
 
 // Everything there is to measure, in the order it is shown.
 const std::vector<Subject>& subjects();
 
-nlohmann::ordered_json measure_decode(const Options& options, const Progress& progress);  // decode.cpp
+nlohmann::ordered_json measure_decode(const Options& options, const ReportStep& progress);  // decode.cpp
 nlohmann::ordered_json measure_misreading(const Options& options,
-                                          const Progress& progress);                      // misreading.cpp
-nlohmann::ordered_json measure_photos(const Options& options, const Progress& progress);  // photos.cpp
-nlohmann::ordered_json measure_prob(const Options& options, const Progress& progress);    // prob.cpp
-nlohmann::ordered_json measure_solve(const Options& options, const Progress& progress);   // solve.cpp
-nlohmann::ordered_json measure_tp(const Options& options, const Progress& progress);      // tp.cpp
-nlohmann::ordered_json measure_train(const Options& options, const Progress& progress);   // train.cpp
+                                          const ReportStep& progress);                      // misreading.cpp
+nlohmann::ordered_json measure_photos(const Options& options, const ReportStep& progress);  // photos.cpp
+nlohmann::ordered_json measure_prob(const Options& options, const ReportStep& progress);    // prob.cpp
+nlohmann::ordered_json measure_solve(const Options& options, const ReportStep& progress);   // solve.cpp
+nlohmann::ordered_json measure_tp(const Options& options, const ReportStep& progress);      // tp.cpp
+nlohmann::ordered_json measure_train(const Options& options, const ReportStep& progress);   // train.cpp
 
 // One figure of a subject's table. `target` says in words what is required; empty: nothing is.
 nlohmann::ordered_json row(const std::string& name, double value, const std::string& unit,

@@ -189,7 +189,7 @@ void add_clingo_rows(const std::string& clingo, const std::string& program,
 }
 
 // Times clingo's time, grounding included on both sides; where clingo did not prove its answer in time, ours.
-void add_problem_rows(const std::string& clingo, const Progress& progress, Json& rows, Json& problems) {
+void add_problem_rows(const std::string& clingo, const ReportStep& progress, Json& rows, Json& problems) {
   for (const ProblemFigures& figures : measure_problems(clingo, kProblemSeconds, progress)) {
     problems.push_back({{"name", figures.name},
                         {"seconds", figures.whole},
@@ -206,7 +206,7 @@ void add_problem_rows(const std::string& clingo, const Progress& progress, Json&
 
 }  // namespace
 
-Json measure_decode(const Options&, const Progress& progress) {
+Json measure_decode(const Options&, const ReportStep& progress) {
   const std::string file = shipped_file("programs/sudoku.lp").string();
   const std::string clingo = verify::find_clingo({});
   const compile::ConstraintProgram nine = compile::compile_files({file}).program;

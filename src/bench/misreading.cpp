@@ -100,7 +100,7 @@ double chosen_threshold(const Corrections& of) {
 
 }  // namespace
 
-Json measure_misreading(const Options&, const Progress&) {
+Json measure_misreading(const Options&, const ReportStep&) {
   const datasets::Mnist mnist = datasets::load_mnist();
   datasets::Digits held;
   const std::size_t first = mnist.train.size() - kHeldOut;

@@ -96,9 +96,9 @@ class Cells {
         shown.push_back(static_cast<std::size_t>(symbol));
       }
     }
-    const std::vector<Beliefs> calibrated = perceive(pictures);
-    std::vector<Beliefs> plain = calibrated;
-    for (Beliefs& beliefs : plain) {
+    const std::vector<Distribution> calibrated = perceive(pictures);
+    std::vector<Distribution> plain = calibrated;
+    for (Distribution& beliefs : plain) {
       double sum = 0;
       for (double& belief : beliefs)
         sum += belief = std::pow(belief, static_cast<double>(networks_.perception()->temperature()));
@@ -115,7 +115,7 @@ class Cells {
   }
 
  private:
-  using Beliefs = std::vector<double>;
+  using Distribution = std::vector<double>;
 
   explicit Cells(const infer::Card& card) : networks_(card, infer::load_program(card.program), {}) {}
 
@@ -125,23 +125,23 @@ class Cells {
     pictures.push_back({0, {pixels, pixels + datasets::kDigitPixels}});
   }
 
-  std::vector<Beliefs> perceive(const std::vector<infer::Picture>& pictures) {
+  std::vector<Distribution> perceive(const std::vector<infer::Picture>& pictures) {
     std::vector<const infer::Picture*> all;
     for (const infer::Picture& picture : pictures) all.push_back(&picture);
     return networks_.perceive(all);
   }
 
-  static std::size_t best_of(const Beliefs& beliefs) {
+  static std::size_t best_of(const Distribution& beliefs) {
     return static_cast<std::size_t>(std::max_element(beliefs.begin(), beliefs.end()) - beliefs.begin());
   }
 
-  static double surprise(const std::vector<Beliefs>& beliefs, const std::vector<std::size_t>& shown) {
+  static double surprise(const std::vector<Distribution>& beliefs, const std::vector<std::size_t>& shown) {
     double sum = 0;
     for (std::size_t k = 0; k < shown.size(); ++k) sum -= std::log(std::max(beliefs[k][shown[k]], 1e-12));
     return sum / static_cast<double>(shown.size());
   }
 
-  static double calibration_error(const std::vector<Beliefs>& beliefs,
+  static double calibration_error(const std::vector<Distribution>& beliefs,
                                   const std::vector<std::size_t>& shown) {
     std::array<double, 10> off{};  // of each bin: how sure, summed, less how often right
     for (std::size_t k = 0; k < shown.size(); ++k) {
@@ -171,7 +171,7 @@ class Sweep {
     boards_ = sudoku::generate(options, 0, kPhotoBoards);
   }
 
-  Json run(const Progress& progress) {
+  Json run(const ReportStep& progress) {
     progress_ = progress;
     for (int degrees = 0; degrees < 360; degrees += 30)
       add("turned by " + std::to_string(degrees) + " degrees",
@@ -241,7 +241,7 @@ class Sweep {
     return right;
   }
 
-  Progress progress_;
+  ReportStep progress_;
   std::vector<vision::Family> families_;
   std::vector<Face> faces_;
   const Face* only_ = nullptr;
@@ -255,7 +255,7 @@ class Sweep {
 
 }  // namespace
 
-Json measure_photos(const Options& options, const Progress& progress) {
+Json measure_photos(const Options& options, const ReportStep& progress) {
   if (progress) progress("MNIST's test digits");
   const datasets::Mnist mnist = datasets::load_mnist({});
   Cells cells;

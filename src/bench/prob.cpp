@@ -229,7 +229,7 @@ void add_soft_tp_rows(const std::string& name, const ConstraintProgram& program,
 
 }  // namespace
 
-Json measure_prob(const Options& options, const Progress&) {
+Json measure_prob(const Options& options, const ReportStep&) {
   const torch::Device device = options.device;
   Json rows = Json::array();
   add_evaluation_rows(device, rows);

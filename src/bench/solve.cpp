@@ -158,7 +158,7 @@ Both add_rows(bool always, const Boards& boards, native::Threads& threads, Json&
 
 }  // namespace
 
-Json measure_solve(const Options&, const Progress&) {
+Json measure_solve(const Options&, const ReportStep&) {
   const Boards boards = draw_boards();
   // Before this process holds networks: starting a child copies the tables of all its memory.
   const fs::path folder = fs::temp_directory_path() / ("as2-bench-" + std::to_string(getpid()));

@@ -218,7 +218,7 @@ Json bench_tp_on_cuda(torch::Device device) {
 
 }  // namespace
 
-Json measure_tp(const Options& options, const Progress&) {
+Json measure_tp(const Options& options, const ReportStep&) {
   const torch::Device device = options.device;
   return device.is_cuda() ? bench_tp_on_cuda(device) : bench_tp_on_cpu();
 }

@@ -136,7 +136,7 @@ double copy_bytes(torch::Device device) {
 
 }  // namespace
 
-Json measure_train(const Options& options, const Progress&) {
+Json measure_train(const Options& options, const ReportStep&) {
   const torch::Device device = options.device;
   const bool cuda = device.is_cuda();
   Json rows = Json::array();

@@ -54,7 +54,7 @@ struct DemoArguments {
   std::int64_t boards = 300;
   bool full = false, json = false, quiet = false;
   std::string out = "demo.png", model, data_dir;
-  EngineOptions engine;
+  EngineChoice engine;
 };
 
 struct Shown {

@@ -10,7 +10,7 @@
 namespace as2::cli {
 namespace {
 
-infer::PerceiverAndGuide open_native(const EngineOptions& options, const infer::Card& card,
+infer::PerceiverAndGuide open_native(const EngineChoice& options, const infer::Card& card,
                                      std::shared_ptr<const compile::ConstraintProgram> program) {
   native::EngineOptions engine;
   engine.threads = options.threads;
@@ -22,7 +22,7 @@ infer::PerceiverAndGuide open_native(const EngineOptions& options, const infer::
 
 const Engine kNativeEngine{"native", open_native};
 
-void declare_engine(CLI::App& command, EngineOptions& options) {
+void declare_engine(CLI::App& command, EngineChoice& options) {
   command
       .add_option("--engine", options.name,
                   "What runs the networks: native, or torch (LibTorch) for comparison")
@@ -39,7 +39,7 @@ void declare_engine(CLI::App& command, EngineOptions& options) {
   command.add_option("--device", options.device, "auto, cpu, cuda or cuda:N (engine torch)");
 }
 
-const Engine* find_engine(const std::vector<Engine>& engines, const EngineOptions& options) {
+const Engine* find_engine(const std::vector<Engine>& engines, const EngineChoice& options) {
   if (options.megabytes > 0 && options.name != kNativeEngine.name)
     throw UsageError("--memory bounds the native engine, not LibTorch");
   if (!options.device.empty() && options.name == kNativeEngine.name)
@@ -49,14 +49,14 @@ const Engine* find_engine(const std::vector<Engine>& engines, const EngineOption
   return found == engines.end() ? nullptr : &*found;
 }
 
-infer::Solver open_solver(const Engine& engine, const EngineOptions& options, const infer::Card& card,
+infer::Solver open_solver(const Engine& engine, const EngineChoice& options, const infer::Card& card,
                           std::shared_ptr<const compile::ConstraintProgram> program, bool with_guide) {
   infer::SolverOptions solver = options.solver;
   solver.threads = options.threads;
   return infer::make_solver(card, program, engine.open(options, card, program), with_guide, solver);
 }
 
-boards::OpenSolver opener(const Engine& engine, const EngineOptions& options) {
+boards::OpenSolver opener(const Engine& engine, const EngineChoice& options) {
   return [=](const infer::Card& card, std::shared_ptr<const compile::ConstraintProgram> program) {
     return open_solver(engine, options, card, std::move(program));
   };

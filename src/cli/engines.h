@@ -9,7 +9,7 @@
 
 namespace as2::cli {
 
-struct EngineOptions {
+struct EngineChoice {
   std::string name = "native";
   int threads = 0;              // 0: one per core
   infer::SolverOptions solver;  // but for its threads, which are these
@@ -19,19 +19,20 @@ struct EngineOptions {
 
 struct Engine {
   const char* name;
-  infer::PerceiverAndGuide (*open)(const EngineOptions& options, const infer::Card& card,
+  infer::PerceiverAndGuide (*open)(const EngineChoice& options, const infer::Card& card,
                                    std::shared_ptr<const compile::ConstraintProgram> program);
 };
 extern const Engine kNativeEngine;
 extern const Engine kTorchEngine;  // in as2_cli_tensor
 
 // Declares --engine, --threads, --memory and --device.
-void declare_engine(CLI::App& command, EngineOptions& options);
-// The one that is asked for; null where this program does not have it, and as2-tensor does.
-const Engine* find_engine(const std::vector<Engine>& engines, const EngineOptions& options);
-infer::Solver open_solver(const Engine& engine, const EngineOptions& options, const infer::Card& card,
+void declare_engine(CLI::App& command, EngineChoice& options);
+// The engine that the options name; null where this program lacks it, so that the verb has to be handed to
+// as2-tensor, which has it.
+const Engine* find_engine(const std::vector<Engine>& engines, const EngineChoice& options);
+infer::Solver open_solver(const Engine& engine, const EngineChoice& options, const infer::Card& card,
                           std::shared_ptr<const compile::ConstraintProgram> program, bool with_guide = true);
-boards::OpenSolver opener(const Engine& engine, const EngineOptions& options);
+boards::OpenSolver opener(const Engine& engine, const EngineChoice& options);
 
 // The verbs on these engines; any other is left to as2-tensor.
 Action declare_demo_on(CLI::App& command, const std::vector<Engine>& engines);

@@ -26,7 +26,7 @@ using nlohmann::json;
 struct EvalArguments {
   std::string task, model, boards, clues, data_dir;
   std::vector<std::string> settings;
-  EngineOptions engine;
+  EngineChoice engine;
   std::optional<std::int64_t> count;
   std::optional<std::uint64_t> seed;
   std::optional<int> refine, passes;

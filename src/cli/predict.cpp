@@ -45,7 +45,7 @@ struct PredictArguments {
   bool partial = false, json = false;
   GroundingLimits grounding;
   CircuitOptions circuit;
-  EngineOptions engine;
+  EngineChoice engine;
 };
 
 // One example on its way: what was given, or why it cannot be used.
@@ -84,8 +84,8 @@ class Predicting {
   }
 
  private:
-  EngineOptions with_threads() const {
-    EngineOptions options = arguments_.engine;
+  EngineChoice with_threads() const {
+    EngineChoice options = arguments_.engine;
     options.threads = threads_.count();
     options.solver.reasoned = arguments_.json;
     return options;

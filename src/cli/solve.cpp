@@ -36,7 +36,7 @@ struct SolveArguments {
   std::string model, out, debug_dir;
   std::optional<double> threshold;
   int box = 0;
-  EngineOptions engine;
+  EngineChoice engine;
   GroundingLimits grounding;
   bool explain = false, json = false, verbose = false, score = false;
 };
@@ -94,8 +94,8 @@ void write_debug(const std::string& image, const Picture& picture, const SolveAr
     formats::write_png((fs::path(arguments.debug_dir) / (stem + "-" + step + ".png")).string(), shown);
 }
 
-EngineOptions for_solving(const SolveArguments& arguments, int threads) {
-  EngineOptions options = arguments.engine;
+EngineChoice for_solving(const SolveArguments& arguments, int threads) {
+  EngineChoice options = arguments.engine;
   options.threads = threads;
   options.solver.unique = true;
   options.solver.reasoned = arguments.json;
@@ -113,7 +113,7 @@ class Solving {
             arguments.grounding.options())),
         photo_solver_(solver_, [this, &engine] {
           const infer::Card card = infer::read_card(infer::default_model("cells"));
-          EngineOptions options = for_solving(arguments_, threads_.count());
+          EngineChoice options = for_solving(arguments_, threads_.count());
           options.solver.restarts = 1;
           return open_solver(engine, options, card, infer::load_program(card.program), /*with_guide=*/false);
         }) {}

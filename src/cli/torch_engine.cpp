@@ -9,7 +9,7 @@
 namespace as2::cli {
 namespace {
 
-infer::PerceiverAndGuide open_torch(const EngineOptions& options, const infer::Card& card,
+infer::PerceiverAndGuide open_torch(const EngineChoice& options, const infer::Card& card,
                                     std::shared_ptr<const compile::ConstraintProgram> program) {
   if (options.threads > 0) at::set_num_threads(options.threads);
   return infer::perceiver_and_guide(card, std::move(program),

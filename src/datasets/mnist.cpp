@@ -95,24 +95,6 @@ std::uint32_t check_idx(const std::string& bytes, int dimensions, const std::str
   return count;
 }
 
-Digits digits_of(const std::string& images, const std::string& images_path, const std::string& labels,
-                 const std::string& labels_path) {
-  const std::uint32_t image_count = check_idx(images, 3, images_path);
-  const std::uint32_t label_count = check_idx(labels, 1, labels_path);
-  if (image_count != label_count) {
-    fail(labels_path, std::to_string(label_count) + " labels, but " + images_path + " has " +
-                          std::to_string(image_count) + " images");
-  }
-  Digits digits{{images.begin() + 16, images.end()}, {labels.begin() + 8, labels.end()}};
-  for (std::size_t k = 0; k < digits.size(); ++k) {
-    if (digits.labels[k] > 9) {
-      fail(labels_path, "label " + std::to_string(digits.labels[k]) + " at index " + std::to_string(k) +
-                            ", expected 0 to 9");
-    }
-  }
-  return digits;
-}
-
 void check_sum(const std::string& bytes, const MnistFile& file, const std::string& path) {
   const std::string sum = formats::sha256(bytes);
   if (sum != file.sha256) fail(path, "SHA-256 is " + sum + ", expected " + file.sha256);
@@ -165,9 +147,22 @@ std::string format_idx_images(const std::vector<std::uint8_t>& pixels) {
   return bytes;
 }
 
-Digits read_digits(const std::string& images_path, const std::string& labels_path) {
-  return digits_of(formats::read_unpacked(images_path), images_path, formats::read_unpacked(labels_path),
-                   labels_path);
+Digits parse_digits(const std::string& images, const std::string& images_path, const std::string& labels,
+                    const std::string& labels_path) {
+  const std::uint32_t image_count = check_idx(images, 3, images_path);
+  const std::uint32_t label_count = check_idx(labels, 1, labels_path);
+  if (image_count != label_count) {
+    fail(labels_path, std::to_string(label_count) + " labels, but " + images_path + " has " +
+                          std::to_string(image_count) + " images");
+  }
+  Digits digits{{images.begin() + 16, images.end()}, {labels.begin() + 8, labels.end()}};
+  for (std::size_t k = 0; k < digits.size(); ++k) {
+    if (digits.labels[k] > 9) {
+      fail(labels_path, "label " + std::to_string(digits.labels[k]) + " at index " + std::to_string(k) +
+                            ", expected 0 to 9");
+    }
+  }
+  return digits;
 }
 
 Mnist read_mnist(const MnistFiles& files) {
@@ -177,7 +172,7 @@ Mnist read_mnist(const MnistFiles& files) {
     const std::string& labels_path = files.paths[first + 1];
     const std::string images = formats::read_unpacked(images_path),
                       labels = formats::read_unpacked(labels_path);
-    Digits digits = digits_of(images, images_path, labels, labels_path);
+    Digits digits = parse_digits(images, images_path, labels, labels_path);
     check_sum(images, kMnist[first], images_path);
     check_sum(labels, kMnist[first + 1], labels_path);
     return digits;

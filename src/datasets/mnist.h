@@ -55,8 +55,9 @@ inline Mnist load_mnist(const MnistOptions& options = {}) {
   return read_mnist(find_mnist(options));
 }
 
-// One pair of idx files, plain or gzipped, of any length.
-Digits read_digits(const std::string& images_path, const std::string& labels_path);
+// The unpacked bytes of two idx files, of any length; errors name the files they came from.
+Digits parse_digits(const std::string& images, const std::string& images_path, const std::string& labels,
+                    const std::string& labels_path);
 // The pictures alone, 28 × 28 bytes each, and such a file's bytes.
 std::vector<std::uint8_t> read_idx_images(const std::string& path);
 std::string format_idx_images(const std::vector<std::uint8_t>& pixels);

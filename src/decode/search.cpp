@@ -289,12 +289,12 @@ bool Search::learn(const std::vector<std::vector<std::int64_t>>& given, const st
     if (limits_.nodes > 0 && nodes_before + decisions > node_limit(any)) return true;
     return limits_.timed && ++steps % kCheckEvery == 0 && limits_.now() >= limits_.deadline;
   };
-  const LearningSearch::Progress progress = learning_->go_on(instalment_, stop);
+  const LearningSearch::Halt halt = learning_->go_on(instalment_, stop);
   result_.nodes = nodes_before + learning_->decisions() - decisions_before;
   patience_ = result_.nodes + instalment_;
   instalment_ *= 2;
-  if (progress == LearningSearch::Progress::kPaused) return false;
-  if (progress == LearningSearch::Progress::kDone) {
+  if (halt == LearningSearch::Halt::kPaused) return false;
+  if (halt == LearningSearch::Halt::kDone) {
     result_.found = learning_->found();
     result_.bound = learning_->bound();
     learning_.reset();

@@ -60,8 +60,8 @@ std::int64_t LearningSearch::bound() const {
   return offset_ + (found_.empty() ? lower_ : std::min(lower_, found_.front().loss[0]));
 }
 
-LearningSearch::Progress LearningSearch::go_on(std::int64_t conflicts,
-                                               const std::function<bool(std::int64_t)>& stop) {
+LearningSearch::Halt LearningSearch::go_on(std::int64_t conflicts,
+                                           const std::function<bool(std::int64_t)>& stop) {
   const std::int64_t decisions_before = learner_.decisions();
   const std::int64_t pause_at = conflicts > 0 ? learner_.conflicts() + conflicts : kNoCap;
   bool stopped = false;
@@ -72,8 +72,8 @@ LearningSearch::Progress LearningSearch::go_on(std::int64_t conflicts,
   while (learner_.conflicts() < pause_at) {
     const bool full = found_.size() == models_;
     const std::int64_t upper = full ? found_.back().loss[0] : 0;
-    if (full && losses_.size() == 1 && upper <= lower_) return Progress::kDone;
-    if (!full && lower_ > largest_cap(filter_, offset_)) return Progress::kDone;
+    if (full && losses_.size() == 1 && upper <= lower_) return Halt::kDone;
+    if (!full && lower_ > largest_cap(filter_, offset_)) return Halt::kDone;
     if (full && leap_ < 0) leap_ = (upper - lower_) / kFirstLeap;
     if (full) leap_ = std::min(leap_, (upper - lower_) / 2);
     const bool capped = full ? upper - lower_ >= 2 && (below_ || leap_ > 0) : below_;
@@ -90,7 +90,7 @@ LearningSearch::Progress LearningSearch::go_on(std::int64_t conflicts,
     // Until something is found, most of the effort goes to finding anything.
     const bool brief = !full && capped && !filter_;
     const Learner::Outcome outcome = learner_.search(brief ? round_ / 3 : round_, stopping);
-    if (outcome == Learner::Outcome::kRefuted) return Progress::kDone;
+    if (outcome == Learner::Outcome::kRefuted) return Halt::kDone;
     if (outcome == Learner::Outcome::kCapRefuted) {
       lower_ = cap + 1;
       step_ = filter_ ? std::max<std::int64_t>(1, lower_ / kFineSteps) : 2 * step_;
@@ -104,14 +104,14 @@ LearningSearch::Progress LearningSearch::go_on(std::int64_t conflicts,
       add(std::move(model));
       leap_ *= 2;
     } else if (stopped) {
-      return Progress::kStopped;
+      return Halt::kStopped;
     } else {
       if (!below_) leap_ /= 4;
       below_ = (filter_ || !below_) && !flat_;
       round_ += round_ / 2;
     }
   }
-  return Progress::kPaused;
+  return Halt::kPaused;
 }
 
 }  // namespace as2::decode

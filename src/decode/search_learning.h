@@ -10,7 +10,8 @@ namespace as2::decode {
 
 class LearningSearch {
  public:
-  enum class Progress { kDone, kPaused, kStopped };
+  // Why an instalment ended.
+  enum class Halt { kDone, kPaused, kStopped };
 
   // `losses` must outlive it; those given to the search are theirs plus `offset`.
   LearningSearch(const Problem& problem, const std::vector<Pin>& pins,
@@ -20,7 +21,7 @@ class LearningSearch {
   // What has been found and proved elsewhere.
   void hear_of(const std::vector<Found>& found, std::int64_t bound);
   // Goes on for this many conflicts (0: to the end), or until stop(decisions of this instalment).
-  Progress go_on(std::int64_t conflicts, const std::function<bool(std::int64_t)>& stop);
+  Halt go_on(std::int64_t conflicts, const std::function<bool(std::int64_t)>& stop);
 
   // Best first, in the losses given to the search; after kDone nothing better exists.
   std::vector<Found> found() const;

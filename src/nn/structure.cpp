@@ -1,7 +1,8 @@
+#include "nn/structure.h"
+
 #include <algorithm>
 
 #include "as2/error.h"
-#include "nn/reasoner.h"
 
 namespace as2::nn {
 namespace {
@@ -73,15 +74,6 @@ Structure Structure::to(torch::Device device) const {
 torch::Tensor Structure::incidence() const {
   const auto options = group_members.options().dtype(torch::kFloat32);
   return torch::zeros({groups, positions}, options).scatter_add_(1, group_members, group_mask.to(options));
-}
-
-ReasonerState Reasoner::start(const ReasonerInput& /*input*/) {
-  AS2_REQUIRE(false, "this reasoner carries no state");
-}
-
-torch::Tensor clamp_evidence(const torch::Tensor& beliefs, const torch::Tensor& evidence) {
-  const auto one_hot = torch::zeros_like(beliefs).scatter_(-1, beliefs.argmax(-1, true), 1.0);
-  return torch::where(evidence.unsqueeze(-1), one_hot, beliefs);
 }
 
 }  // namespace as2::nn

@@ -57,9 +57,7 @@ std::string error_of(Call call) {
 }
 
 std::string digits_error(const std::string& images, const std::string& labels) {
-  TemporaryFolder folder;
-  const std::string images_path = folder.put("images", images), labels_path = folder.put("labels", labels);
-  return error_of([&] { read_digits(images_path, labels_path); });
+  return error_of([&] { parse_digits(images, "images", labels, "labels"); });
 }
 
 TEST(Sha256, MatchesPublishedValues) {
@@ -97,19 +95,17 @@ TEST(Gzip, UnpacksAndRefusesWhatIsBroken) {
 TEST(Idx, ReadsPlainAndGzipped) {
   TemporaryFolder folder;
   const std::string images = idx_images(30), labels = idx_labels(30);
-  const Digits plain = read_digits(folder.put("i", images), folder.put("l", labels));
+  const Digits plain = parse_digits(images, "i", labels, "l");
   ASSERT_EQ(plain.size(), 30u);
   EXPECT_EQ(plain.pixels.size(), 30u * 784);
   EXPECT_EQ(plain.image(3)[5], (3 * 784 + 5) * 7 % 251);
   EXPECT_EQ(plain.labels[13], 3);
-  const Digits packed =
-      read_digits(folder.put("i.gz", folder.gzipped(images)), folder.put("l.gz", folder.gzipped(labels)));
-  EXPECT_EQ(packed.pixels, plain.pixels);
-  EXPECT_EQ(packed.labels, plain.labels);
   EXPECT_THAT(indices_by_label(plain)[4], testing::ElementsAre(4, 14, 24));
-  EXPECT_EQ(read_idx_images(folder / "i"), plain.pixels);
+  EXPECT_EQ(read_idx_images(folder.put("i", images)), plain.pixels);
+  EXPECT_EQ(read_idx_images(folder.put("i.gz", folder.gzipped(images))), plain.pixels);
   EXPECT_EQ(format_idx_images(plain.pixels), images);
-  EXPECT_THAT(error_of([&] { read_idx_images(folder / "l"); }), HasSubstr("an idx file of images"));
+  EXPECT_THAT(error_of([&] { read_idx_images(folder.put("l", labels)); }),
+              HasSubstr("an idx file of images"));
 }
 
 TEST(Idx, NamesTheBrokenFileAndWhatWasExpected) {
