@@ -32,8 +32,8 @@ constexpr int kDecodedBoards = 1000;
 constexpr int kLargeBoards = 20;
 constexpr int kClingoRuns = 20;
 constexpr int kPasses = 7;
-constexpr double kAskedOfProblems = 10;  // times clingo's time, at most
-constexpr double kProblemSeconds = 60;   // for one problem
+constexpr double kAskedOfProblems = 10;  // a problem may take at most this many times clingo's time
+constexpr double kProblemSeconds = 60;   // after these either search for a problem's answer ends
 
 // Puzzles of the public 17-clue collection, spread over it; symmetries make as many boards as are needed.
 constexpr const char* kSeventeen =

@@ -22,7 +22,7 @@ class State {
 
   explicit State(const Problem& problem);
 
-  // Returns to the domains that the program alone leaves, without losses.
+  // Begins anew: domains hold what the program alone allows, and no value has a loss.
   void reset();
   // False: the program itself has no answer.
   bool consistent() const { return base_consistent_; }

@@ -35,7 +35,7 @@ Trained load_trained(const std::filesystem::path& weights, const std::string& ta
   trained.task = std::make_unique<task::Task>(config, options);
   if (same) trained.warning = infer::changed_program(card, trained.task->program());
   if (!card.network.perception) return trained;
-  // Without pictures the reasoner is by itself, and its symbols may be such as no picture shows.
+  // Without pictures the reasoner is measured alone, and symbols need not be classes of pictures.
   if (config.images.positions.empty() && card.network.kind == infer::ReasonerKind::kNone) {
     throw InputError({weights.string()},
                      "there is nothing to measure: no pictures, and the model has no reasoner",

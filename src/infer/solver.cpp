@@ -9,8 +9,9 @@ namespace {
 
 // Nodes of search before the guide is asked: they take less time than it does.
 constexpr std::int64_t kUnguidedNodes = 1000;
-// Nats by which an answer must be better than the next for no guide to have a say. The decoder rounds each
-// position's log p, to 2⁻³⁵ or less even where there are a million of them.
+// An answer whose log p is larger than the next one's by more than this is the best whatever the guide
+// believes. A difference may be wrong by the decoder's rounding, which is at most 2⁻³⁵ for each position: far
+// less, even with a million positions.
 constexpr double kTie = 1e-3;
 
 class Stopwatch {

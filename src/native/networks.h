@@ -46,7 +46,7 @@ class Networks {
   Threads threads_;
 };
 
-// The networks as a solver has them, those that there are.
+// The networks as a solver takes them: its perceiver and its guide, each null where the card has none.
 infer::PerceiverAndGuide perceiver_and_guide(std::shared_ptr<Networks> networks);
 
 // Answers for `program`, which need not be the card's own where the network allows it. Without `with_guide`

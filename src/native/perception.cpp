@@ -33,7 +33,8 @@ constexpr std::int64_t kTaps = 9;
 constexpr std::int64_t kRowsAtOnce = 24;     // of a product, about
 constexpr std::int64_t kFewestChannels = 8;  // for tiles: with fewer, turning them takes longer than it saves
 constexpr std::int64_t kMostAtOnce = 12;
-constexpr std::int64_t kSideBySide = 8;  // kernels turned together; panels are as wide, or a multiple of it
+constexpr std::int64_t kSideBySide = 8;  // output channels whose kernels are transformed together; a panel of
+                                         // the packed kernels has as many channels, or a multiple of them
 
 // [outputs, inputs, 3, 3] as nine taps.
 Floats packed_taps(const kernels::Version& version, std::int64_t inputs, std::int64_t outputs,

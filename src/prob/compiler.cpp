@@ -205,7 +205,7 @@ class CircuitSearch {
   NodeStore store_;
   FingerprintMap<int> known_;
   std::int64_t decisions_ = 0;
-  double share_ = 0;  // of all assignments, how many are settled
+  double share_ = 0;  // of all assignments the part, 0 to 1, that the circuit covers so far
 };
 
 std::vector<Order> orders_of(const decode::Problem& problem) {

@@ -39,7 +39,8 @@ struct Relabellings {
   std::vector<std::vector<int>> some;  // class → class: a few, the identity left out
 };
 
-// At most about ten classes. `seconds` limits the search.
+// For about ten classes: with more, even a search that refuses early may take too long. After `seconds` it
+// gives what it has found.
 Relabellings find_relabellings(const RelabellingQuestion& question, double seconds = 10);
 
 }  // namespace as2::prob

@@ -21,7 +21,7 @@ class Settings {
   // `train.rate=1e-3`: the value as TOML, or a bare word taken as a string.
   void add_override(const std::string& assignment);
   void set(const std::string& key, nlohmann::json value);
-  // Another value for what is there, from the same place.
+  // Replaces the value of a setting that exists; messages go on naming the place where it was set.
   void amend(const std::string& key, nlohmann::json value) { entries_.at(key).value = std::move(value); }
   void erase(const std::string& key) { entries_.erase(key); }
 

@@ -35,7 +35,7 @@ struct ExclusivePart {
 struct LinearPart {
   std::vector<Linears> linears;
   Terms terms;
-  torch::Tensor order;  // [linear constraints]: where the i-th of the program stands among the tables' rows
+  torch::Tensor order;  // [linear constraints], as the program lists them: the row each has in the tables
 };
 
 struct OtherPart {

@@ -23,7 +23,8 @@ struct TrainConfig {
   std::int64_t freeze_epochs = 0;  // perception's backbone is frozen for these; -1: for ever
   double perceived_share = 0;  // of a batch: evidence is what perception sees; the rest is given its labels
   bool evidence_gradient = false;  // the reasoner's loss reaches perception through perceived evidence
-  std::int64_t segments = 1;       // the most steps an example stays in the batch, its state carried
+  // Steps, at most, for which an example stays in the batch; each goes on from the reasoner's last state.
+  std::int64_t segments = 1;
   double corrupted_share = 0;      // of fresh examples: beliefs start as an answer with mistakes
   double corruption = 0;           // the most mistakes in such an answer, as a share of the positions
   std::string precision = "auto";  // auto: bf16 on CUDA, float32 elsewhere

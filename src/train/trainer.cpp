@@ -223,8 +223,8 @@ void Trainer::agree_on_run() {
   for (const auto& [name, tensor] : state()) workers_.broadcast({tensor});
 }
 
-// The clock is rank 0's, as the mean of its seconds times the ranks and nothing from the others; a wish to
-// stop is anybody's.
+// All ranks go by the clock of rank 0: it gives its seconds times the number of ranks, the others give 0, and
+// all receive the mean. Whichever rank is asked to stop, all of them do.
 bool Trainer::agree_on_time(double seconds) {
   const bool stop = hooks_.stop && hooks_.stop->load();
   const torch::Tensor word = torch::tensor(
