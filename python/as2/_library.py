@@ -1,6 +1,8 @@
 """Loads the shared library beside this file and turns its errors into exceptions of `as2.errors`."""
 from __future__ import annotations
 
+import atexit
+import importlib
 import json
 import pathlib
 import threading
@@ -31,6 +33,7 @@ def _load() -> None:
 _load()
 ops = torch.ops.as2
 classes = torch.classes.as2
+atexit.register(ops.leave)  # a thread that is still inside the library must not come back to a Python that is gone
 
 
 def _translated(error: RuntimeError) -> BaseException:
@@ -53,8 +56,16 @@ def call(function: Callable[..., Any], *arguments: Any) -> Any:
         raise _translated(error) from None
 
 
+def _tracing() -> Callable[[], bool]:
+    """PyTorch's own word on whether torch.compile is tracing: of torch.compiler where it has one, else of torch._dynamo (2.0)."""
+    if not hasattr(torch, "compile"):
+        return lambda: False
+    found = getattr(getattr(torch, "compiler", None), "is_compiling", None)
+    return found or importlib.import_module("torch._dynamo").is_compiling
+
+
 # torch.compile traces an operator, not the handling of its errors: those then come as RuntimeError, with their text.
-_compiling: Callable[[], bool] = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
+_compiling = _tracing()
 
 
 def operate(function: Callable[..., Any], beliefs: torch.Tensor, *arguments: Any) -> Any:

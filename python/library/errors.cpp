@@ -1,7 +1,10 @@
 #include "library/errors.h"
 
+#include <atomic>
+#include <chrono>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "as2/probability.h"
 #include "formats/sha256.h"
@@ -17,7 +20,20 @@ using Json = nlohmann::json;
   throw std::runtime_error(what + "\nas2-error " + json.dump(-1, ' ', true, Json::error_handler_t::replace));
 }
 
+std::atomic<bool> left{false};
+std::thread::id leaver;
+
 }  // namespace
+
+void leave() {
+  leaver = std::this_thread::get_id();
+  left = true;
+}
+
+void stay_if_left() {
+  if (!left || std::this_thread::get_id() == leaver) return;
+  for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+}
 
 std::int64_t number_of(const std::string& meaning) {
   return std::stoll(formats::sha256(meaning).substr(0, 15), nullptr, 16);

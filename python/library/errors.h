@@ -37,9 +37,21 @@ class OutsideInferenceMode {
   std::optional<c10::AutoGradMode> no_graph_;
 };
 
+// Python is about to end, in this thread. A call from another one that is under way never returns: it would
+// ask for the lock of an interpreter that is gone, which ends its thread in the midst of C++, and so the
+// process. (Python 3.14 has such threads wait, too.)
+void leave();
+// Waits for the end of the process where that is so.
+void stay_if_left();
+
+struct StayIfLeft {
+  ~StayIfLeft() { stay_if_left(); }
+};
+
 // Every call from Python goes through here.
 template <class Function>
 auto reported(Function&& function) {
+  const StayIfLeft last;
   try {
     const OutsideInferenceMode ours;
     return function();
@@ -78,12 +90,13 @@ class Numbered {
   }
 
  private:
+  // Never destroyed: threads may be under way to the last.
   static std::mutex& mutex() {
-    static std::mutex one;
+    static auto& one = *new std::mutex;
     return one;
   }
   static std::unordered_multimap<std::int64_t, std::weak_ptr<T>>& objects() {
-    static std::unordered_multimap<std::int64_t, std::weak_ptr<T>> all;
+    static auto& all = *new std::unordered_multimap<std::int64_t, std::weak_ptr<T>>;
     return all;
   }
 };

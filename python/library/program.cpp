@@ -212,6 +212,7 @@ TORCH_LIBRARY(as2, m) {
       .def("groups", groups);
   m.def("compile", compile_program);
   m.def("check_beliefs", check_beliefs);
+  m.def("leave", leave);
   register_soft_tp(m);
   register_decode(m);
   register_probability(m);
