@@ -49,6 +49,7 @@ def in_python(distribution):
 
 def in_cpp():
     words = [without_python, package / "libas2_python.so", torch.ops.as2.shipped_file("programs/addition.lp"), str(THREADS)]
+    words += [str(add.program.index[name]) for name in add.input_names]
     return tuple(map(float, subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()))
 
 

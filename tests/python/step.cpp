@@ -1,6 +1,6 @@
 // What bench/python_module.py times, without Python: the same operator of the same library, called from C++.
-// Usage: python_step LIBRARY PROGRAM THREADS; prints milliseconds, the least of many: a step, and of it the
-// call.
+// Usage: python_step LIBRARY PROGRAM THREADS INPUT INPUT, the positions that beliefs are about; prints
+// milliseconds, the least of many: a step, and of it the call.
 #include <dlfcn.h>
 #include <torch/custom_class.h>
 #include <torch/torch.h>
@@ -34,8 +34,8 @@ double least_milliseconds(const Function& function) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4 || dlopen(argv[1], RTLD_NOW | RTLD_GLOBAL) == nullptr) {
-    std::cerr << "usage: python_step LIBRARY PROGRAM THREADS\n";
+  if (argc != 6 || dlopen(argv[1], RTLD_NOW | RTLD_GLOBAL) == nullptr) {
+    std::cerr << "usage: python_step LIBRARY PROGRAM THREADS INPUT INPUT\n";
     return 2;
   }
   torch::set_num_threads(std::atoi(argv[3]));
@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
   const auto program = call("compile", {std::vector<std::string>{argv[2]}, "", "", options});
   const auto questions =
       call("ask", {program, std::vector<std::string>{}, std::vector<std::string>{"total(_)"},
-                   std::vector<std::int64_t>{0, 1}, 1e-30, 60.0, 2048.0});
+                   std::vector<std::int64_t>{std::atoi(argv[4]), std::atoi(argv[5])}, 1e-30, 60.0, 2048.0});
   const std::int64_t number = questions.toObjectRef().type()->getMethod("number")({questions}, {}).toInt();
   const auto distribution = c10::Dispatcher::singleton()
                                 .findSchemaOrThrow("as2::distribution", "")
