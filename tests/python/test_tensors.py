@@ -49,6 +49,7 @@ class Tensors(unittest.TestCase):
                          lambda x: tp.refine(x, 2), tp.expected_cost,
                          lambda x: as2.Module(program, "c(*", "d(_)")(x[:, 1:]), program.log_probability,
                          lambda x: as2.Module(program, "c(*", "c(2,_)")(x[:, 1:]),
+                         lambda x: as2.Module(program, "c(*", "d(_)").log_probability(x[:, 1:]),
                          lambda x: as2.Module(program, ["c(1*", "c(3*"], ["c(2,3)", "c(2,1)"])(x[:, 1::2]),
                          lambda x: as2.Module(program, "c(*", "d(_)").log_probability(x[:, 1:], ["d(1), not d(3)", "c(2,_)=3"]),
                          program.marginals, lambda x: program.probability(x, ["d(1), not b", "c(2,3)"])):

@@ -3,8 +3,11 @@ has them, opcheck and torch.compile. No program here needs gringo."""
 import copy
 import gc
 import pickle
+import sys
+import types
 import unittest
 import warnings
+from unittest import mock
 
 import as2
 import torch
@@ -15,7 +18,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
-    from functorch.compile import aot_function, nop
+    try:
+        from torch._functorch.aot_autograd import aot_function
+        from torch._functorch.compilers import nop
+    except ImportError:  # before 2.0
+        from functorch.compile import aot_function, nop
 
 try:
     import torch.func as transforms
@@ -177,6 +184,31 @@ class Tracing(unittest.TestCase):
                                 (lambda p: self.operators.tp.max_residual(p).sum(), self.operators.p)):
             with self.assertRaisesRegex(as2.InputError, "the transforms of torch.func.*\nnote: torch.autograd.grad"):
                 transforms.grad(lambda p: function(p).sum())(given)
+
+    def test_vmap_loops(self):
+        # As PyTorch says itself, in a warning; over the batch, of instances and of batches.
+        p, tp = torch.stack([self.operators.p, self.operators.p.flip(0)]), self.operators.tp
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for function in (tp.image, tp.max_residual, tp.loss):
+                self.assertTrue(torch.allclose(transforms.vmap(function)(p), torch.stack([function(one) for one in p])))
+            digits = self.operators.digits
+            self.assertTrue(torch.allclose(transforms.vmap(lambda row: self.operators.add(row.unsqueeze(0)))(digits).squeeze(1),
+                                           self.operators.add(digits)))
+
+    def test_whoever_knows_whether_a_graph_is_traced_is_asked(self):
+        from as2 import _library
+
+        def asked(**parts):
+            with mock.patch.object(_library, "torch", types.SimpleNamespace(**parts)):
+                return _library._tracing()()
+
+        self.assertFalse(asked())  # 1.13
+        said = types.SimpleNamespace(is_compiling=lambda: "said")
+        self.assertEqual(asked(compile=None, compiler=said), "said")
+        for compiler in ({}, {"compiler": types.SimpleNamespace()}):  # 2.0
+            with mock.patch.dict(sys.modules, {"torch._dynamo": said}):
+                self.assertEqual(asked(compile=None, **compiler), "said")
 
     @unittest.skipUnless(OPCHECK, f"PyTorch {torch.__version__} has no torch.library.opcheck")
     def test_opcheck(self):
