@@ -2,7 +2,7 @@
 
 >>> program = as2.compile("sudoku.lp", b=3)
 >>> loss = program.soft_tp().loss(p)            # p [batch, 81, 9], in the order of program.positions
->>> best = program.decode(p)                    # always satisfies the program, or proves that nothing does
+>>> best = program.decode(p)                    # what it answers satisfies the program; best.status says what is proved
 >>> add = as2.Module("addition.lp", inputs="digit(*", output="total(_)")
 
 docs/PYTHON.md has a page of examples.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, List, Mapping, NamedTuple, Optional, Sequ
 import torch
 
 from ._library import call, ops
-from ._options import texts
+from ._options import several, texts
 from .errors import input_error, warn
 
 if TYPE_CHECKING:
@@ -44,16 +44,19 @@ def require_symbol(program: "Program", position: int, symbol: Any) -> int:
         raise input_error(f"position '{at.name}' has no symbol '{symbol}'", f"its symbols are {shown}") from None
 
 
-def _of_dict(program: "Program", given: dict, p: torch.Tensor, believed: torch.Tensor) -> None:
+def _of_dict(program: "Program", given: BeliefsByName, p: torch.Tensor, believed: torch.Tensor) -> None:
     for name, row in given.items():
         i = require_position(program, name)
-        if not isinstance(row, dict):
+        if not isinstance(row, Mapping):
             raise input_error(f"beliefs of '{name}': found {row!r}, expected a dict of symbols",
                               f'write {{"{program.positions[i].symbols[0]}": 1.0}}')
         believed[i] = True
         p[i] = 0
         for symbol, value in row.items():
             s = require_symbol(program, i, symbol)
+            if getattr(value, "requires_grad", False):
+                raise input_error(f"the belief of '{name}' in '{symbol}' requires a gradient, which a dict would lose",
+                                  "give the beliefs as a tensor, or .detach() the value")
             try:
                 p[i, s] = float(value)
             except (TypeError, ValueError):
@@ -101,9 +104,9 @@ def read_beliefs(program: "Program", given: Any) -> Beliefs:
         if program.has_guesses:
             believed = program.believable.to(p.device).expand(p.shape[0], -1)
         return Beliefs(_normalised(program, p), believed, single)
-    single = isinstance(given, dict)
-    rows = [given] if single else list(given) if isinstance(given, (list, tuple)) else [given]
-    if not all(isinstance(row, dict) for row in rows):
+    single = isinstance(given, Mapping)
+    rows = several(given)
+    if not all(isinstance(row, Mapping) for row in rows):
         raise input_error(f"beliefs are a {type(given).__name__}, expected a tensor, a dict or a list of dicts",
                           'a dict is {"cell(1,1,_)": {"5": 0.9, "3": 0.1}}')
     p = program.uniform.repeat(len(rows), 1, 1)
@@ -117,8 +120,11 @@ def read_beliefs(program: "Program", given: Any) -> Beliefs:
 def read_positions(program: "Program", given: Any, batch: int) -> List[List[int]]:
     """Positions by name, or bool [positions] or [batch, positions]; a list of indices per instance."""
     if isinstance(given, torch.Tensor):
-        if given.dtype != torch.bool or given.shape[-1] != len(program.positions) or given.dim() > 2:
-            raise input_error("evidence as a tensor must be bool [positions] or [batch, positions]")
+        fits = [len(program.positions)], [batch, len(program.positions)]
+        if given.dtype != torch.bool or list(given.shape) not in fits:
+            found = f"{str(given.dtype).replace('torch.', '')} {list(given.shape)}"
+            raise input_error(f"evidence is {found}, expected bool {fits[0]} or {fits[1]}",
+                              "it says of each position, or of each row and position, whether it was read")
         return [row.nonzero().flatten().tolist() for row in given.expand(batch, -1)]
     names = texts("evidence", given)
     return [[require_position(program, name) for name in names]] * batch
@@ -138,9 +144,9 @@ def read_assignments(program: "Program", given: Any) -> Tuple[torch.Tensor, bool
             raise input_error(f"position '{program.positions[i].name}' in row {b} has no symbol of index "
                               f"{int(symbols[b, i])}", f"it has {len(program.positions[i].symbols)} symbols")
         return symbols.long(), single
-    single = isinstance(given, dict)
-    rows: Sequence[dict] = [given] if single else list(given) if isinstance(given, (list, tuple)) else [given]
-    if not all(isinstance(row, dict) for row in rows):
+    single = isinstance(given, Mapping)
+    rows = several(given)
+    if not all(isinstance(row, Mapping) for row in rows):
         raise input_error(f"an assignment is a {type(given).__name__}, expected a dict, a tensor or an answer of decode()",
                           'a dict is {"cell(1,1,_)": "5"}')
     symbols = torch.full((len(rows), len(program.positions)), -1, dtype=torch.int64)

@@ -5,17 +5,15 @@ import json
 import math
 import os
 import pathlib
-from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 import torch
 
 from ._library import call, interruptible, ops
-from ._options import whole
+from ._options import is_several, whole
 from ._program import Path, Program
-from ._results import Solution, _changes, _conflicts
+from ._results import Solution, UniqueReading, _changes, _conflicts
 from .errors import InputError, input_error, warn
-
-_FAINTEST = 0.125  # ink, as `as2 predict` sees it
 
 
 def _weights(name: Path) -> str:
@@ -23,9 +21,9 @@ def _weights(name: Path) -> str:
         raise input_error(f"weights are given as {name!r}, expected a name or a path")
     text = os.fspath(name)
     if os.path.isdir(text):
-        return os.path.join(text, "model.safetensors")
+        return os.path.abspath(os.path.join(text, "model.safetensors"))
     if text.endswith(".safetensors") or "/" in text:
-        return text
+        return os.path.abspath(text)
     shipped = pathlib.Path(call(ops.shipped_file, "models"))
     path = shipped / f"{text}.safetensors"
     if path.exists():
@@ -38,12 +36,12 @@ def _weights(name: Path) -> str:
                           f"these do: {names}; or give the path of a run folder or of a .safetensors file") from None
 
 
-def _program_of(card: dict) -> Program:
-    constants = dict(card["constants"])
-    compiled = card["compiled"]
-    use_compiled = bool(compiled) and os.path.exists(compiled)
-    return Program([compiled if use_compiled else card["file"]], "", "", {} if use_compiled else constants,
-                   source=[card["file"]])
+def _program_of(source: dict) -> Program:
+    """The program that a card names."""
+    compiled, constants = source["compiled"], dict(source["constants"])
+    if compiled and os.path.exists(compiled):
+        return Program([compiled], "", "", constants, source=[source["file"]])
+    return Program([source["file"]], "", "", constants)
 
 
 def load(weights: Path) -> "Network":
@@ -55,11 +53,15 @@ def load(weights: Path) -> "Network":
 class Network(torch.nn.Module):
     """Perception and reasoner of a weights file. Parameters are those of the network itself: train them, move them
     with .to(), copy and pickle it, save its state_dict(), as with any module. A pickle names the weights file, which
-    must still be there to load it. It starts in evaluation mode.
+    must still be there to load it. It starts in evaluation mode. Submodules only hold parameters, under the names of the
+    weights file: they compute nothing by themselves, and replacing one changes nothing.
 
     program: the as2.Program the weights were trained for.
     pictured: names of the positions that have pictures, in the order of the pictures.
     """
+
+    if TYPE_CHECKING:  # nn.Module says Any
+        def __call__(self, pictures: torch.Tensor, given: Optional[torch.Tensor] = None) -> torch.Tensor: ...
 
     def __init__(self, weights: str) -> None:
         super().__init__()
@@ -67,7 +69,7 @@ class Network(torch.nn.Module):
         card = json.loads(call(ops.card, weights))
         self.task: str = card["task"]
         self.preset: str = card["preset"]
-        self.program = _program_of(card)
+        self.program = _program_of(card["program"])
         self._native: Any = call(ops.load, weights, self.program._native)
         self.pictured: List[str] = [self.program.positions[i].name for i in self._native.pictured()]
         self._share()
@@ -124,7 +126,15 @@ class Network(torch.nn.Module):
             call(self._native.to, str(parameter.device))
         self._share()
 
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> "torch.nn.modules.module._IncompatibleKeys":
+        """As any module's, but for `assign`: the network computes with its own tensors, so it copies what it is given."""
+        if assign:
+            raise input_error("assign=True would put tensors in place of the network's own, which it computes with",
+                              "leave assign out: values are copied")
+        return super().load_state_dict(state_dict, strict)  # type: ignore[arg-type]
+
     def train(self, mode: bool = True) -> "Network":
+        """Training mode, or evaluation mode where `mode` is False."""
         super().train(mode)
         self._native.train(mode)
         return self
@@ -146,8 +156,6 @@ class Network(torch.nn.Module):
         answer."""
         if not isinstance(pictures, torch.Tensor):
             raise input_error(f"pictures are a {type(pictures).__name__}, expected a tensor")
-        if given is None:
-            given = pictures.flatten(2).amax(-1) > _FAINTEST if pictures.dim() == 4 else torch.zeros(0, dtype=torch.bool)
         if pictures.device.type == "cpu" and pictures.is_floating_point() and pictures.numel() > 0:
             most = float(pictures.detach().amax())
             if 2 < most < math.inf:
@@ -179,27 +187,31 @@ def _gray(image: Any) -> torch.Tensor:
     return pixels.round().to(torch.uint8) if pixels.is_floating_point() else pixels
 
 
-def solve(images: Union[Path, Any, Sequence[Any]], model: Optional[Path] = None, box: int = 3, threads: int = 0) -> Union[Solution, List[Solution]]:
+def solve(images: Union[Path, Any, Sequence[Any]], model: Optional[Path] = None, box: int = 0, threads: int = 0, *,
+          passes: int = 0, restarts: int = 1) -> Union[Solution, List[Solution]]:
     """Reads and solves boards in pictures: `as2.solve("board.jpg").show()`.
 
     images: a file (PNG, JPEG, BMP or PGM), an image of Pillow, or an array or tensor [height, width] or [height, width, 3],
       uint8 or floats in 0 … 1, black 0; or a list of them.
-    model: weights, shipped or your own; box: the side of a box, 3 for 9 × 9 boards, 2 for 4 × 4.
+    model: weights, shipped or your own; box: the side of a Sudoku's box, 2 for 4 × 4 boards; 0: the board is the one of
+      the model's card, 9 × 9 by default. threads: 0: all cores.
+    passes: the most passes of the reasoner, 0: as its card says; restarts: the most trajectories of it, from different
+      noise.
     Raises as2.InputError where no board is found. One that has no completion has the status "unsatisfiable".
     """
-    box, threads = whole("box", box, 1), whole("threads", threads)
-    single = not isinstance(images, (list, tuple))
+    box, threads = whole("box", box, most=4), whole("threads", threads)
+    passes, restarts = whole("passes", passes, most=10 ** 6), whole("restarts", restarts, 1, 10 ** 6)
+    single = not is_several(images)
     files, pixels = [], []
     for number, image in enumerate([images] if single else images):
         is_file = isinstance(image, (str, os.PathLike))
         files.append(os.fspath(image) if is_file else f"picture {number}")
         pixels.append(torch.empty(0, 0, dtype=torch.uint8) if is_file else _gray(image))
     weights = "" if model is None else _weights(model)
-    rows = json.loads(interruptible(ops.solve, files, pixels, weights, box, threads))
-    card = json.loads(call(ops.card, weights or _weights("sudoku-best")))
-    program = _program_of(card) if box == 3 else Program([card["file"]], "", "", {"b": str(box)})
+    found = json.loads(interruptible(ops.solve, files, pixels, weights, box, threads, passes, restarts))
+    program = _program_of(found["program"])
     solutions = []
-    for file, row in zip(files, rows):
+    for file, row in zip(files, found["boards"]):
         symbols = row["assignment"]
         names = program.positions
         solutions.append(Solution(
@@ -208,7 +220,8 @@ def solve(images: Union[Path, Any, Sequence[Any]], model: Optional[Path] = None,
             read={names[i].name: names[i].symbols[s] for i, s in row["read"]},
             confidence={p.name: c for p, c in zip(names, row["confidence"])},
             changed=_changes(program, row["changed"]), conflicts=_conflicts(program, row["conflicts"]),
-            unique=row["unique"], margin=row["margin"]))
+            unique=row["unique"], margin=row["margin"],
+            reread=None if row["reread"] is None else UniqueReading(**row["reread"])))
     return solutions[0] if single else solutions
 
 

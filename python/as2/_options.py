@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any, Sequence, Union
+from typing import Any, List, Sequence, Union
 
 from .errors import input_error
 
@@ -47,9 +47,19 @@ def mebibytes(name: str, value: Any, least: float = 0) -> float:
     return real(name, value, least, 1e9)
 
 
-def texts(name: str, given: Any) -> "list[str]":
+def is_several(given: Any) -> bool:
+    """A list or the like, not one text."""
+    return isinstance(given, Sequence) and not isinstance(given, (str, bytes))
+
+
+def several(given: Any) -> List[Any]:
+    """What stands in a list or the like; one thing as a list of one."""
+    return list(given) if is_several(given) else [given]
+
+
+def texts(name: str, given: Any) -> List[str]:
     """One text, or several, as a list."""
-    several = [given] if isinstance(given, str) else list(given) if isinstance(given, (list, tuple)) else [None]
-    if not all(isinstance(text, str) for text in several):
+    listed = several(given)
+    if not all(isinstance(text, str) for text in listed):
         raise input_error(f"{name} is {given!r}, expected a text or a list of texts")
-    return several
+    return listed

@@ -1,6 +1,7 @@
 """`as2.compile` and what a compiled program can do."""
 from __future__ import annotations
 
+import hashlib
 import html
 import json
 import math
@@ -15,7 +16,7 @@ import torch
 from ._beliefs import (Beliefs, GivenAssignments, GivenBeliefs, read_assignments, read_beliefs, read_positions, require_position,
                        require_symbol)
 from ._library import call, classes, interruptible, operate, ops
-from ._options import Texts, mebibytes, real, seconds, texts, whole
+from ._options import Texts, is_several, mebibytes, real, seconds, texts, whole
 from ._results import (Approximation, Assignment, Decoded, DecodedBatch, Family, Group, Message, Position, Verdict, Verdicts,
                        Violation, _decoded)
 from .errors import InputError, input_error, warn
@@ -88,22 +89,52 @@ def compile(*paths: Path, text: Optional[str] = None, name: str = "program.lp", 
     return program
 
 
+def _absolute(files: Sequence[str]) -> List[str]:
+    return [file if file == "-" else os.path.abspath(file) for file in files]
+
+
+def _content(file: str) -> str:
+    """What stands in the file, as a digest; empty where there is none, or what can be read but once."""
+    try:
+        return hashlib.sha256(pathlib.Path(file).read_bytes()).hexdigest() if os.path.isfile(file) else ""
+    except OSError:
+        return ""
+
+
+def _compiled_again(made_from: Tuple[Any, ...], meaning: str) -> "Program":
+    program = Program(*made_from)
+    if program.hash != meaning:
+        files, _, name, *_ = made_from
+        warn(f"{' '.join(files) or name} has changed since this program was pickled; what it says now is compiled")
+    return program
+
+
 class Program:
-    """A compiled program. Immutable; may be used from several threads at once; can be pickled.
+    """A compiled program. Immutable; may be used from several threads at once; copied and pickled.
+
+    A pickle has a program's text, but only the paths of its files, which must be there where it is loaded, and are
+    compiled again; where they mean something else by then, there is a warning. verify() reads the files, too.
 
     positions: tuple of `Position`, in the order of every tensor's rows.
     families: tuple of `Family`, one per statement, in source order.
     symbols: the width of every tensor, that of the largest domain; what is past a position's own domain is
       padding: ignored, and 0 in results.
+    objectives: tuple of the levels that #minimize, #maximize and weak constraints have, highest priority first.
+    index: {name of a position: its index}. domains: how many symbols each has, [positions]; mask: bool [positions,
+      symbols], False in the padding; uniform: beliefs that know nothing, [positions, symbols].
+    hash: of what the program means, the same for texts that mean the same.
+    warnings, notes: lists of `Message`, the compiler's.
     """
 
     def __init__(self, files: Sequence[str], text: str, name: str, constants: Dict[str, str],
                  assume: Tuple[str, ...] = (), limits: Tuple[float, float, int] = (60, 4096, 10_000_000),
                  source: Sequence[str] = ()) -> None:
-        self._made_from = (list(files), text, name, dict(constants), tuple(assume), limits, list(source))
-        options = {"constants": constants, "assume": assume, "grounding_seconds": limits[0],
+        files, source = _absolute(files), _absolute(source)  # source, constants: what clingo reads where `files` is compiled
+        self._made_from = (files, text, name, dict(constants), tuple(assume), limits, source)
+        self._contents = {file: _content(file) for file in source or files if file != "-"}
+        options = {"constants": {} if source else constants, "assume": assume, "grounding_seconds": limits[0],
                    "grounding_mib": limits[1], "grounding_size": limits[2]}
-        self._native = interruptible(ops.compile, list(files), text, name, json.dumps(options))
+        self._native = interruptible(ops.compile, files, text, name, json.dumps(options))
         about = json.loads(self._native.describe())
         self._groups: List[dict] = json.loads(self._native.groups())
         self.positions = tuple(Position(i, p["name"], tuple(p["symbols"]), p["guess"], p["file"], p["line"])
@@ -164,7 +195,10 @@ class Program:
         return f"<p>{html.escape(text)}</p><table><tr>{head}</tr>{body}</table>"
 
     def __reduce__(self) -> Any:
-        return Program, self._made_from
+        return _compiled_again, (self._made_from, self.hash)
+
+    def __copy__(self) -> "Program":
+        return self
 
     def __deepcopy__(self, memo: Any) -> "Program":
         return self
@@ -187,10 +221,11 @@ class Program:
         """Beliefs [positions, symbols] (of one) or [batch, positions, symbols] that are sure of an assignment."""
         return torch.nn.functional.one_hot(self.symbols_of(assignments), self.symbols).double()
 
-    def atoms_of(self, assignment: GivenAssignments) -> List[str]:
-        """The atoms clingo would show for an assignment."""
-        symbols, _ = read_assignments(self, assignment)
-        return call(ops.shown_atoms, self._native, symbols[:1])[0]
+    def atoms_of(self, assignment: GivenAssignments) -> Union[List[str], List[List[str]]]:
+        """The atoms clingo would show for an assignment; of a batch a list of such lists."""
+        symbols, single = read_assignments(self, assignment)
+        rows = call(ops.shown_atoms, self._native, symbols)
+        return rows[0] if single else rows
 
     # Constraints.
 
@@ -228,7 +263,8 @@ class Program:
         models: the K best, in order.
         unique: the most probable reading of the evidence that leaves exactly one completion. `evidence`: the
           positions that were read, by name or as bool [positions] or [batch, positions]; by default those whose
-          beliefs are not uniform.
+          beliefs are not uniform. unique_margin: how much less probable than the best reading it may be, in log p;
+          unique_readings: how many are tested at most, per instance.
         pins: {position: symbol} to hold; all else is soft.
         explain: also what was changed and why; without it decoding a large batch is faster.
         objective_weights: {level: weight} against log p; objective_first: log p only breaks ties.
@@ -239,11 +275,15 @@ class Program:
             "method": method, "models": whole("models", models, 1), "unique": bool(unique),
             "unique_margin": real("unique_margin", unique_margin),
             "unique_readings": whole("unique_readings", unique_readings, 1), "explain": bool(explain),
-            "objective_weights": [] if unique else self._weights(objective_weights), "objective_first": bool(objective_first),
+            "objective_weights": self._weights(objective_weights), "objective_first": bool(objective_first),
             "node_budget": whole("node_budget", node_budget, most=2 ** 63 - 1),
             "time_budget": seconds("time_budget", time_budget, remedy="0: no limit"), "threads": whole("threads", threads)}
-        self._refuse_idle(method, models, unique, evidence, objective_weights, objective_first, node_budget,
-                          time_budget)
+        self._refuse_idle(method, evidence, {
+            "models": models != 1, "unique": unique, "unique_margin": unique_margin != 30,
+            "unique_readings": unique_readings != 2000, "objective_weights": bool(objective_weights),
+            "objective_first": objective_first, "node_budget": node_budget != 0, "time_budget": time_budget != 0})
+        if unique:
+            options["objective_weights"] = []
         beliefs = read_beliefs(self, p)
         # The search is on the CPU, in another thread, which would not wait for what a CUDA stream of this one still computes.
         beliefs, missing = self._with_open_guesses(beliefs._replace(p=beliefs.p.detach().cpu()))
@@ -280,25 +320,33 @@ class Program:
         p = torch.where(free.unsqueeze(-1), self.uniform.to(beliefs.p), beliefs.p)
         return beliefs._replace(p=p), (free * self.domains.double().log()).sum(-1)
 
-    def _refuse_idle(self, method: str, models: int, unique: bool, evidence: Any, weights: Any, first: bool,
-                     nodes: int, seconds: float) -> None:
+    def _refuse_idle(self, method: str, evidence: Any, given: Mapping[str, bool]) -> None:
+        """Refuses options that would have no effect. `given`: which differ from their defaults."""
         if method not in ("map", "greedy"):
             raise input_error(f"method is '{method}', expected 'map' or 'greedy'")
-        given = {"models": models != 1, "objective_weights": bool(weights), "objective_first": first,
-                 "node_budget": nodes != 0, "time_budget": seconds != 0, "unique": unique}
-        for option, set_ in given.items():
-            if method == "greedy" and set_:
-                raise input_error(f"{option} has no effect with method='greedy'")
-        if evidence is not None and method == "map" and not unique:
+        if method == "greedy":
+            for option, set_ in given.items():
+                if set_:
+                    raise input_error(f"{option} has no effect with method='greedy'")
+        elif evidence is not None and not given["unique"]:
             raise input_error("evidence has an effect only with method='greedy' or unique=True")
-        if unique and (first or weights):
-            raise input_error("objectives have no effect with unique=True", "decode twice")
+        for option in ("unique_margin", "unique_readings"):
+            if given[option] and not given["unique"]:
+                raise input_error(f"{option} has no effect without unique=True")
+        for option in ("objective_weights", "objective_first"):
+            if given[option] and given["unique"]:
+                raise input_error(f"{option} has no effect with unique=True", "decode twice")
+            if given[option] and not self.objectives:
+                raise input_error(f"{option} has no effect: the program has no objective")
+        if given["objective_first"] and given["objective_weights"]:
+            raise input_error("objective_weights has no effect with objective_first=True")
 
     def _weights(self, given: Optional[Mapping[int, float]]) -> List[float]:
         weights = dict.fromkeys(self.objectives, 1.0)
         for level, weight in (given or {}).items():
             if level not in weights:
-                raise input_error(f"the program has no objective of level {level}", f"its levels are {self.objectives}")
+                levels = ", ".join(map(str, self.objectives)) or "none"
+                raise input_error(f"the program has no objective of level {level}", f"its levels are {levels}")
             weights[level] = real(f"the weight of level {level}", weight, -math.inf)
         return list(weights.values())
 
@@ -330,6 +378,9 @@ class Program:
                 row["violated"] = [{**v, "file": name if v["file"] else ""} for v in row["violated"]]
         else:
             readable = source or files
+            for file, content in self._contents.items():
+                if _content(file) != content:
+                    warn(f"{file} has changed since the program was compiled; clingo reads what it says now")
             if any(file.endswith(".as2c") for file in readable):
                 raise InputError(f"{readable[0]}: error: a compiled program, which clingo cannot read\n"
                                  "note: compile the .lp file", readable[0])
@@ -346,11 +397,12 @@ class Program:
     def _answers(self, answer: Any) -> Tuple[torch.Tensor, List[int], bool]:
         """Symbols of all models of all instances, how many models each has, and whether it is one instance."""
         single = isinstance(answer, Decoded)
-        answers = [answer] if single else list(answer) if isinstance(answer, (DecodedBatch, list, tuple)) else []
+        answers = [answer] if single else list(answer) if is_several(answer) else []
         if isinstance(answer, DecodedBatch) or (answers and all(isinstance(one, Decoded) for one in answers)):
-            for one in answers:
+            for row, one in enumerate(answers):
                 if not one.models:
-                    raise input_error(f"there is no assignment to verify: the answer is '{one.status}'")
+                    where = "" if single else f" in row {row}"
+                    raise input_error(f"there is no assignment to verify{where}: the answer is '{one.status}'")
                 if list(one.assignment) != list(self.index):
                     raise input_error("the answer is about other positions than this program's", "verify it with the program it is of")
             none = torch.empty(0, len(self.positions), dtype=torch.int64)
@@ -366,9 +418,12 @@ class Program:
         chosen = list(range(len(self.positions))) if inputs is None else list(inputs)
         questions = interruptible(ops.ask, self._native, list(queries), list(patterns), chosen, floor,
                                   seconds("time_budget", time_budget), mebibytes("memory_budget", memory_budget))
-        for atom in questions.unknown():
-            warn(f"'{atom}' can never hold: the program has no such atom")
+        self._warn_of_unknown(questions.unknown())
         return questions
+
+    def _warn_of_unknown(self, atoms: Sequence[str]) -> None:
+        for atom in atoms:
+            warn(f"'{atom}' can never hold: the program has no such atom")
 
     def _weighed(self, p: Any) -> Tuple[torch.Tensor, bool]:
         """Weights [batch, positions, symbols]: beliefs, and 1 where there are none."""
@@ -391,7 +446,8 @@ class Program:
 
     def log_probability(self, p: Optional[GivenBeliefs] = None, *, time_budget: float = 60,
                         memory_budget: float = 2048) -> torch.Tensor:
-        """log P(program), the weight of all answer sets, of each instance: [batch], or a scalar of one.
+        """log P(program), the weight of all answer sets, of each instance: [batch], or a scalar of one. (An answer of
+        decode() has a log_probability of its own: that of its assignment.)
 
         Differentiable. `p`: beliefs as in decode(); None: every answer set weighs 1. time_budget (seconds) and
         memory_budget (MiB) are for compiling the circuit.
@@ -447,27 +503,37 @@ class Program:
         return rows[0] if single else rows
 
     def approximate(self, p: GivenBeliefs, query: Texts = (), *, method: str = "top-k", size: int = 0,
-                    time_budget: float = 60, seed: Optional[int] = None) -> Union[Approximation, List[Approximation]]:
-        """Probabilities without a circuit, where none fits; without gradient.
+                    time_budget: Optional[float] = None, seed: Optional[int] = None) -> Union[Approximation, List[Approximation]]:
+        """Probabilities without a circuit, where none fits; without gradient. `--approx` on the command line.
 
-        method: "top-k" sums over the best answers (`size` of them, by default 1000); "sample" draws assignments from
-        the beliefs (by default 100000) and keeps the answer sets, with `seed` as in sample().
+        method: "top-k" sums over the best answers (`size` of them, by default 1000), searched for `time_budget` seconds
+          (60 by default, 0: no limit); "sample" draws assignments from the beliefs (`size`, by default 100000) and keeps
+          the answer sets, with `seed` as in sample().
         """
         if method not in ("top-k", "sample"):
             raise input_error(f"method is '{method}', expected 'top-k' or 'sample'")
         size = whole("size", size)
         if seed is not None and method == "top-k":
             raise input_error("seed has no effect with method='top-k'")
+        if time_budget is not None and method == "sample":
+            raise input_error("time_budget has no effect with method='sample'", "size= says how many are drawn")
+        limit = 60 if time_budget is None else seconds("time_budget", time_budget, remedy="0: no limit")
         queries = texts("query", query)
+        self._warn_of_unknown(call(ops.unknown_atoms, self._native, queries))
         beliefs = read_beliefs(self, p)
         believed = beliefs.believed
         if believed is None:
             believed = self.believable.expand(beliefs.p.shape[0], -1)
         best = method == "top-k"
         rows = interruptible(ops.approximate, self._native, beliefs.p.detach().cpu(), believed.cpu(), queries, best,
-                             size or (1000 if best else 100000), seconds("time_budget", time_budget), 0 if best else _seed(seed)).tolist()
-        if any(math.isinf(row[0]) for row in rows):
-            raise input_error("no answer set that weighs anything was found", "decode() says what contradicts the beliefs")
+                             size or (1000 if best else 100000), limit, 0 if best else _seed(seed)).tolist()
+        for b, (log_p, bound, *_) in enumerate(rows):
+            if math.isinf(log_p) and bound == 0:
+                raise input_error(f"P(program) = 0 in row {b}: no answer set agrees with the beliefs",
+                                  "decode() says what contradicts them")
+            if math.isinf(log_p):
+                raise input_error(f"no answer set was found for row {b} within the {limit:g} s of time_budget",
+                                  "time_budget= allows more; 0: no limit")
         found = [Approximation(row[0], row[1], dict(zip(queries, row[2:]))) for row in rows]
         return found[0] if beliefs.single else found
 

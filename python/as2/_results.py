@@ -2,11 +2,13 @@
 from __future__ import annotations
 
 import dataclasses
+import html
 import math
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple, Union, overload
 
 import torch
 
+from ._library import call, ops
 from .errors import input_error
 
 if TYPE_CHECKING:
@@ -89,32 +91,55 @@ class Conflict:
 
 @dataclasses.dataclass(frozen=True)
 class UniqueReading:
-    """Whether the answer is the only completion of its reading, and of how many readings tested."""
+    """Whether the answer is the only completion of its reading; true where it is (`if answer.unique:`).
+
+    found: it is. rank: the reading's place among those that can be completed, the most probable first; None where
+      none was found.
+    readings: how many were tested. complete: it is proved that no more probable reading qualifies or, where none was
+      found, that none within the margin does.
+    """
     found: bool
-    rank: int
+    rank: Optional[int]
     readings: int
     complete: bool
+
+    def __bool__(self) -> bool:
+        return self.found
 
 
 @dataclasses.dataclass(frozen=True)
 class Model:
-    """One assignment that satisfies the program."""
+    """One assignment that satisfies the program, {position: symbol}, with its log p, and its cost per level, highest
+    priority first, where the program has objectives."""
     assignment: Assignment
     log_probability: float
     cost: Tuple[int, ...] = ()
 
+    def __str__(self) -> str:
+        return (f"log p = {self.log_probability:.6g}" + (f", cost {list(self.cost)}" if self.cost else "") + ": "
+                + ", ".join(f"{position} = {symbol}" for position, symbol in self.assignment.items()))
 
-@dataclasses.dataclass(frozen=True, eq=False)  # tensors have no one truth of being equal
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)  # tensors have no one truth of being equal
 class Decoded:
-    """The answer about one instance.
+    """The answer about one instance. `print` it for the whole answer.
 
-    status: "optimal", "satisfied" (a budget ran out, or greedy), "unsatisfiable", "dead_end", "unknown".
+    status: "optimal"; "satisfied": an answer, not proved to be the best (a budget ran out, or greedy);
+      "unsatisfiable": proved that there is none; "dead_end": greedy got stuck; "unknown": a budget ran out with nothing
+      found.
+    models: the answers, best first, as many as were asked for or there are; empty where there is none.
     symbols: [models, positions] int64, indices into each position's symbols.
-    changed: what was read one way and decoded another; conflicts: why.
+    atoms: what clingo would show of the best model; None where there is none.
+    changed: what was read one way and decoded another; conflicts: the groups that the reading breaks or, where the
+      answer is "unsatisfiable", that cannot hold together. Both empty with explain=False.
+    conflicting_pins: the pins among what cannot hold together.
+    nodes: of the search. gap: by how much, at most, the best answer's score lies above the one found.
+    dead_end_position: for which greedy found no symbol left.
+    unique: what came of unique=True; None without it.
     """
     status: str
     models: List[Model]
-    symbols: torch.Tensor = dataclasses.field(repr=False)
+    symbols: torch.Tensor
     atoms: Optional[List[str]]
     changed: List[Change]
     conflicts: List[Conflict]
@@ -131,14 +156,23 @@ class Decoded:
 
     @property
     def log_probability(self) -> Optional[float]:
+        """log p of the best model, a number; None where there is none. (Of a batch it is a tensor.)"""
         return self.models[0].log_probability if self.models else None
 
     @property
     def cost(self) -> Optional[Tuple[int, ...]]:
-        """Per level, highest priority first."""
+        """Of the best model, per level, highest priority first."""
         return self.models[0].cost if self.models else None
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
+        return (f"<as2.Decoded {self._head()}: {self.symbols.shape[-1]} positions, {len(self.models)} models, "
+                f"{len(self.changed)} changed>")
+
+    def _repr_html_(self) -> str:
+        head, *lines = str(self).split("\n")
+        return f"<p><b>{html.escape(head)}</b></p>" + "".join(f"<div>{html.escape(line)}</div>" for line in lines)
+
+    def _head(self) -> str:
         head = self.status
         if self.dead_end_position:
             head += f": nothing is left for {self.dead_end_position}"
@@ -146,7 +180,10 @@ class Decoded:
             head += f", log p = {self.log_probability:.6g}"
             if self.cost:
                 head += f", cost {list(self.cost)}"
-        lines = [head]
+        return head
+
+    def __str__(self) -> str:
+        lines = [self._head()]
         if self.atoms:
             lines.append(" ".join(self.atoms))
         lines += [f"changed: {change}" for change in self.changed]
@@ -157,10 +194,10 @@ class Decoded:
 
 
 class DecodedBatch(Sequence[Decoded]):
-    """The answers about a batch: a sequence of `Decoded`, and the tensors they are made of.
+    """The answers about a batch: a sequence of `Decoded`, the tensors they are made of, and lists of what each says.
 
     symbols: [batch, models, positions] int64, -1 where there is no model.
-    log_probability: [batch, models] float64, -inf there.
+    log_probability: [batch, models] float64, -inf there. (Of one `Decoded` it is a number, of the best model.)
     """
 
     def __init__(self, program: "Program", symbols: torch.Tensor, log_probability: torch.Tensor, rest: List[dict]) -> None:
@@ -169,7 +206,33 @@ class DecodedBatch(Sequence[Decoded]):
 
     @property
     def status(self) -> List[str]:
+        """How each instance ended."""
         return [row["status"] for row in self._rest]
+
+    @property
+    def assignment(self) -> List[Optional[Assignment]]:
+        """{position: symbol} of each instance's best model."""
+        return [one.assignment for one in self]
+
+    @property
+    def atoms(self) -> List[Optional[List[str]]]:
+        """What clingo would show of each instance's best model."""
+        return [one.atoms for one in self]
+
+    @property
+    def changed(self) -> List[List[Change]]:
+        """What was read one way and decoded another, per instance."""
+        return [one.changed for one in self]
+
+    @property
+    def conflicts(self) -> List[List[Conflict]]:
+        """Why, per instance."""
+        return [one.conflicts for one in self]
+
+    @property
+    def unique(self) -> List[Optional[UniqueReading]]:
+        """What came of unique=True, per instance."""
+        return [one.unique for one in self]
 
     def __len__(self) -> int:
         return len(self._rest)
@@ -222,7 +285,7 @@ def _decoded(program: "Program", symbols: torch.Tensor, log_p: torch.Tensor, res
     unique = rest.get("unique")
     return Decoded(
         status=rest["status"], models=models, symbols=symbols,
-        atoms=program.atoms_of(symbols[0]) if count else None,
+        atoms=call(ops.shown_atoms, program._native, symbols[:1])[0] if count else None,
         changed=_changes(program, rest.get("changed", [])),
         conflicts=_conflicts(program, rest.get("conflicts", [])), conflicting_pins=pins,
         nodes=rest["nodes"], gap=rest["gap"],
@@ -264,10 +327,17 @@ class Verdicts(Tuple[Verdict, ...]):
 
 @dataclasses.dataclass(frozen=True)
 class Approximation:
-    """No probability is off by more than `bound` (when drawn: with 95 % confidence)."""
+    """Probabilities of `queries`, none of which is off by more than `bound` (when drawn: with 95 % confidence), and
+    log P(program), which is a lower bound where the best answers were summed."""
     log_p_program: float
     bound: float
     queries: Dict[str, float]
+
+
+def _box(side: int) -> int:
+    """The side of the boxes that a board is shown in; that of the board where it has none."""
+    box = math.isqrt(side)
+    return box if box * box == side else side
 
 
 @dataclasses.dataclass(frozen=True)
@@ -275,7 +345,8 @@ class Solution:
     """A board read from a picture and solved.
 
     read: what perception saw; confidence: perception's belief in a clue, the reasoner's in a filled cell;
-    unique: whether it is the only answer; margin: log p of the answer minus that of the next best.
+    unique: whether it is the only answer; margin: log p of the answer minus that of the next best;
+    reread: where what was seen has several completions, what came of looking for a reading with one, else None.
     """
     file: str
     status: str
@@ -286,6 +357,7 @@ class Solution:
     conflicts: List[Conflict]
     unique: Optional[bool]
     margin: Optional[float]
+    reread: Optional[UniqueReading]
 
     def rows(self) -> List[List[str]]:
         """The symbols as a square."""
@@ -299,7 +371,7 @@ class Solution:
         if self.assignment is None:
             return f"{self.file}: {self.status}; what was read has no completion"
         rows = self.rows()
-        box = math.isqrt(len(rows))
+        box = _box(len(rows))
         width = max(len(symbol) for row in rows for symbol in row)
         lines = []
         for r, row in enumerate(rows):
@@ -316,12 +388,12 @@ class Solution:
 
     def _repr_html_(self) -> str:
         if self.assignment is None:
-            return f"<p>{self}</p>"
-        box = math.isqrt(math.isqrt(len(self.assignment)))
+            return f"<p>{html.escape(str(self))}</p>"
+        side = math.isqrt(len(self.assignment))
+        box = _box(side)
         cells = []
         for k, (position, symbol) in enumerate(self.assignment.items()):
-            side = box * box
             heavy = "border-left:2px solid;" * (k % side % box == 0) + "border-top:2px solid;" * (k // side % box == 0)
             weight = "bold" if position in self.read else "normal"
-            cells.append(("<tr>" if k % side == 0 else "") + f'<td style="{heavy}font-weight:{weight}">{symbol}</td>')
+            cells.append(("<tr>" if k % side == 0 else "") + f'<td style="{heavy}font-weight:{weight}">{html.escape(symbol)}</td>')
         return "<table>" + "".join(cells) + "</table>"

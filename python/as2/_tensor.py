@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, List, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, List, Mapping, Optional, Sequence, Union
 
 import torch
 
@@ -15,10 +15,13 @@ from .errors import input_error
 class SoftTp(torch.nn.Module):
     """Soft T_P of a program (the paper's Eq. 1, 2, 3 and 6).
 
-    Beliefs are [batch, positions, symbols] in the order of `program.positions`, padded to `program.symbols`; what
-    stands in the padding is ignored and comes back 0. float32 or float64, any device; lower precisions are computed
+    Beliefs are a tensor [batch, positions, symbols] in the order of `program.positions`, padded to `program.symbols`;
+    what stands in the padding is ignored and comes back 0. float32 or float64, any device; lower precisions are computed
     in float32. Everything but max_residual is differentiable.
     """
+
+    if TYPE_CHECKING:  # nn.Module says Any
+        def __call__(self, p: torch.Tensor) -> torch.Tensor: ...
 
     def __init__(self, program: Program) -> None:
         super().__init__()
@@ -80,17 +83,24 @@ class Module(torch.nn.Module):
       patterns. All other positions follow from the program and weigh 1.
     output: the atoms, `_` for any argument; or a list of such patterns.
 
+    time_budget, memory_budget: seconds and MiB for compiling the circuit, 0: no limit.
+    constants, and further keywords: replace constants of the program, as in as2.compile().
+
     forward: [batch, inputs, symbols] → [batch, atoms]; the rows are `input_names`, the columns `atoms`. A position
-    with a smaller domain than the widest input is padded.
+    with a smaller domain than the widest input is padded. Rows of beliefs need not sum to 1: P is relative to all answer
+    sets, so a row that is scaled says the same.
     """
 
-    def __init__(self, program: Union[Program, Path], inputs: Texts, output: Texts, time_budget: float = 60,
-                 memory_budget: float = 2048, **constants: Any) -> None:
+    if TYPE_CHECKING:  # nn.Module says Any
+        def __call__(self, p: torch.Tensor) -> torch.Tensor: ...
+
+    def __init__(self, program: Union[Program, Path], inputs: Texts, output: Texts, *, time_budget: float = 60,
+                 memory_budget: float = 2048, constants: Optional[Mapping[str, Any]] = None, **more_constants: Any) -> None:
         super().__init__()
         if not isinstance(program, Program):
-            program = compile(program, **constants)
-        elif constants:
-            raise input_error(f"constants have no effect on a compiled program: {', '.join(constants)}",
+            program = compile(program, constants=constants, **more_constants)
+        elif constants or more_constants:
+            raise input_error(f"constants have no effect on a compiled program: {', '.join({**(constants or {}), **more_constants})}",
                               "give them to as2.compile")
         self.program = program
         chosen: List[int] = []

@@ -76,12 +76,7 @@ Json outcome(const ConstraintProgram& program, const decode::Query& query, const
     json["costs"] = Json::array();
     for (const decode::Model& model : decoded.models) json["costs"].push_back(model.cost);
   }
-  if (decoded.unique) {
-    json["unique"] = {{"found", decoded.unique->found},
-                      {"rank", decoded.unique->rank},
-                      {"readings", decoded.unique->readings},
-                      {"complete", decoded.unique->complete}};
-  }
+  if (decoded.unique) json["unique"] = unique_reading(*decoded.unique);
   return json;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "as2/decoder.h"
+#include "infer/card.h"
 
 namespace as2::python {
 
@@ -20,6 +21,17 @@ inline Json changes(const std::vector<decode::Change>& changed) {
   for (const decode::Change& change : changed)
     list.push_back({change.position, change.read, change.decoded, change.p_read, change.p_decoded});
   return list;
+}
+
+inline Json program_source(const infer::ProgramSource& source) {
+  return {{"file", source.file}, {"compiled", source.compiled}, {"constants", source.constants}};
+}
+
+inline Json unique_reading(const decode::UniqueReading& unique) {
+  return {{"found", unique.found},
+          {"rank", unique.found ? Json(unique.rank) : Json(nullptr)},
+          {"readings", unique.readings},
+          {"complete", unique.complete}};
 }
 
 }  // namespace as2::python

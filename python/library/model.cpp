@@ -35,12 +35,7 @@ using NetworkPtr = c10::intrusive_ptr<Network>;
 std::string card(const std::string& weights) {
   return reported([&] {
     const infer::Card read = infer::read_card(weights);
-    return text_of({{"task", read.task},
-                    {"preset", read.preset},
-                    {"file", read.program.file},
-                    {"compiled", read.program.compiled},
-                    {"constants", read.program.constants},
-                    {"classes", read.pictures.classes}});
+    return text_of({{"task", read.task}, {"preset", read.preset}, {"program", program_source(read.program)}});
   });
 }
 
@@ -53,7 +48,13 @@ NetworkPtr load(const std::string& weights, const ProgramPtr& program) {
   return reported([&] { return c10::make_intrusive<Network>(infer::read_card(weights), program->parts); });
 }
 
-void check_pictures(const Network& self, const Tensor& pictures, const Tensor& given) {
+void check_given(const Tensor& pictures, const Tensor& given) {
+  if (given.scalar_type() == torch::kBool && given.sizes() == pictures.sizes().slice(0, 2)) return;
+  throw InputError("`given` must be bool [batch, " + std::to_string(pictures.size(1)) + "]",
+                   {"it says which positions have a picture"});
+}
+
+void check_pictures(const Network& self, const Tensor& pictures) {
   if (!self.model->perception) {
     throw InputError("these weights have no perception, so they read no pictures",
                      {"load weights whose card has `pictures`"});
@@ -65,11 +66,6 @@ void check_pictures(const Network& self, const Tensor& pictures, const Tensor& g
   if (!fits || !at::isFloatingType(pictures.scalar_type())) {
     throw InputError("pictures must be floating-point numbers [batch, " + std::to_string(slots) + ", 28, 28]",
                      {"ink is 1 and paper 0; one picture per position of `pictured`"});
-  }
-  if (given.dim() != 2 || given.size(0) != pictures.size(0) || given.size(1) != slots ||
-      given.scalar_type() != torch::kBool) {
-    throw InputError("`given` must be bool [batch, " + std::to_string(slots) + "]",
-                     {"it says which positions have a picture"});
   }
   const auto parameters = self.model->parameters();
   if (!parameters.empty() && parameters.front().device() != pictures.device()) {
@@ -88,12 +84,22 @@ void check_pictures(const Network& self, const Tensor& pictures, const Tensor& g
                    {"a division by 0 makes such numbers; look at what gave the pictures"});
 }
 
+// [batch, pictured positions] bool: which pictures have ink, as infer::has_ink() says of bytes.
+Tensor inked(const Tensor& pictures) {
+  std::uint8_t faintest = 0;
+  while (!infer::has_ink({faintest})) ++faintest;
+  return pictures.flatten(2).amax(-1) * 255 > faintest - 0.5;
+}
+
 // Pictures [batch, pictured positions, 28, 28] in 0 … 1 and which of them are given [batch, pictured
-// positions] bool → the evidence and the network's beliefs, both [batch, positions, symbols], computed in
-// float32.
-std::tuple<Tensor, Tensor> forward(const NetworkPtr& self, const Tensor& pictures, const Tensor& given) {
+// positions] bool, by default those with ink → the evidence and the network's beliefs, both [batch,
+// positions, symbols], computed in float32.
+std::tuple<Tensor, Tensor> forward(const NetworkPtr& self, const Tensor& pictures,
+                                   const c10::optional<Tensor>& chosen) {
   return reported([&] {
-    check_pictures(*self, pictures, given);
+    check_pictures(*self, pictures);
+    const Tensor given = chosen ? *chosen : inked(pictures);
+    check_given(pictures, given);
     const torch::Device device = pictures.device();
     const std::int64_t batch = pictures.size(0), slots = pictures.size(1), positions = self->mask.size(0);
     infer::Batch input;

@@ -22,6 +22,31 @@ namespace {
 using prob::Observation;
 using torch::Tensor;
 
+std::vector<Observation> parsed(const ConstraintProgram& program, const std::vector<std::string>& queries) {
+  std::vector<Observation> observations;
+  for (const std::string& text : queries) observations.push_back(prob::parse_observation(program, text));
+  return observations;
+}
+
+// The atoms in them that the program does not have, and that never hold. InputError where #show hides one, of
+// which nothing is known then.
+std::vector<std::string> unknown_atoms(const ProgramParts& parts,
+                                       const std::vector<Observation>& observations) {
+  std::vector<std::string> unknown;
+  for (const Observation& observation : observations) {
+    for (const prob::Observable& observable : observation) {
+      if (observable.known) continue;
+      if (parts.hidden().count(observable.text) > 0) {
+        throw InputError(
+            "'" + observable.text + "' is hidden by #show, so its probability cannot be computed",
+            {"show it, or leave #show out"});
+      }
+      unknown.push_back(observable.text);
+    }
+  }
+  return unknown;
+}
+
 // Questions asked together about one program, with the circuit that answers them. Beliefs are given about
 // `inputs`, positions in this order; all others weigh 1.
 class QuestionList {
@@ -29,14 +54,12 @@ class QuestionList {
   QuestionList(std::shared_ptr<ProgramParts> parts, const std::vector<std::string>& queries,
                const std::vector<std::string>& patterns, std::vector<std::int64_t> inputs, double floor,
                const prob::Budget& budget)
-      : parts_(std::move(parts)), inputs_(std::move(inputs)), floor_(floor) {
-    for (const std::string& text : queries) {
-      names_.push_back(text);
-      observations_.push_back(prob::parse_observation(program(), text));
-      for (const prob::Observable& observable : observations_.back()) {
-        if (!observable.known) note_unknown(observable.text);
-      }
-    }
+      : parts_(std::move(parts)),
+        inputs_(std::move(inputs)),
+        floor_(floor),
+        names_(queries),
+        observations_(parsed(program(), queries)) {
+    unknown_ = unknown_atoms(*parts_, observations_);
     for (const std::string& pattern : patterns) {
       const auto matching = prob::matching_atoms(program(), pattern);
       if (matching.empty()) {
@@ -270,14 +293,6 @@ class QuestionList {
     return masks_.emplace(text, torch::tensor(ones, torch::kFloat32)).first->second;
   }
 
-  void note_unknown(const std::string& atom) {
-    if (parts_->hidden().count(atom) > 0) {
-      throw InputError("'" + atom + "' is hidden by #show, so its probability cannot be computed",
-                       {"show it, or leave #show out"});
-    }
-    unknown_.push_back(atom);
-  }
-
   void make_tables() {
     Tensor columns = torch::empty({static_cast<std::int64_t>(inputs_.size()), width_}, torch::kInt64);
     auto column = columns.accessor<std::int64_t, 2>();
@@ -419,8 +434,7 @@ Tensor approximate(const ProgramPtr& self, const Tensor& beliefs, const Tensor& 
                    std::int64_t seed) {
   return reported([&] {
     const ConstraintProgram& program = self->parts->program();
-    std::vector<Observation> observations;
-    for (const std::string& text : queries) observations.push_back(prob::parse_observation(program, text));
+    const std::vector<Observation> observations = parsed(program, queries);
     const Tensor all = beliefs.detach().to(torch::kFloat64).contiguous(), flags = believed.contiguous();
     const std::int64_t width = all.size(1) * all.size(2), positions = all.size(1);
     Tensor result =
@@ -462,6 +476,9 @@ void register_probability(torch::Library& m) {
       .def("refuse", refuse);
   m.def("ask", ask);
   m.def("approximate", approximate);
+  m.def("unknown_atoms", [](const ProgramPtr& self, const std::vector<std::string>& queries) {
+    return reported([&] { return unknown_atoms(*self->parts, parsed(self->parts->program(), queries)); });
+  });
   define<LogWeights>(m);
   define<Distribution>(m);
   define<Marginals>(m);

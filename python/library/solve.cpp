@@ -15,6 +15,7 @@
 namespace as2::python {
 namespace {
 
+// As `as2 solve --json --explain` has it.
 Json solution(const infer::Solver& solver, const infer::Answer& answer) {
   const bool refuted = !answer.completable && !answer.decoded.models.empty();
   Json json{{"status", refuted ? "unsatisfiable" : decode::name_of(answer.decoded.status)},
@@ -23,8 +24,9 @@ Json solution(const infer::Solver& solver, const infer::Answer& answer) {
             {"conflicts", Json::array()},
             {"assignment", nullptr},
             {"confidence", Json::array()},
-            {"unique", answer.unique ? Json(*answer.unique) : Json(nullptr)},
-            {"margin", answer.margin ? Json(*answer.margin) : Json(nullptr)}};
+            {"unique", nullptr},
+            {"margin", nullptr},
+            {"reread", nullptr}};
   for (const int position : answer.evidence)
     json["read"].push_back({position, solver.read_at(answer, position)});
   for (const int group : solver.conflict(answer)) json["conflicts"].push_back(group);
@@ -32,6 +34,9 @@ Json solution(const infer::Solver& solver, const infer::Answer& answer) {
   json["assignment"] = answer.assignment();
   for (std::size_t i = 0; i < answer.assignment().size(); ++i)
     json["confidence"].push_back(solver.confidence(answer, static_cast<int>(i), answer.assignment()[i]));
+  if (answer.unique) json["unique"] = *answer.unique;
+  if (answer.margin) json["margin"] = *answer.margin;
+  if (answer.reread) json["reread"] = unique_reading(*answer.reread);
   return json;
 }
 
@@ -42,29 +47,31 @@ formats::Image image_of(const torch::Tensor& gray) {
   return image;
 }
 
-// One JSON object per image: the file of that name, or `pixels` [height, width] uint8 on the CPU where they
-// are not empty. `weights` empty: the shipped ones.
+// The program that the boards obey, and one object per image: the file of that name, or `pixels` [height,
+// width] uint8 on the CPU where they are not empty. `weights` empty: the shipped ones. `box` and `passes` 0:
+// as their card says.
 std::string solve(const std::vector<std::string>& names, const std::vector<torch::Tensor>& pixels,
-                  const std::string& weights, std::int64_t box, std::int64_t threads) {
+                  const std::string& weights, std::int64_t box, std::int64_t threads, std::int64_t passes,
+                  std::int64_t restarts) {
   return reported([&] {
     infer::SolverOptions options;
     options.threads = static_cast<int>(threads);
+    options.passes = static_cast<int>(passes);
+    options.restarts = static_cast<int>(restarts);
     native::EngineOptions engine;
     engine.threads = static_cast<int>(threads);
     options.unique = true;
-    const auto open = [&](const infer::Card& card, std::shared_ptr<const compile::ConstraintProgram> program,
-                          bool with_guide) {
-      return native::open_solver(card, std::move(program), with_guide, options, engine);
-    };
     boards::BoardSolver board = boards::open_board_solver(
         weights.empty() ? infer::default_model("sudoku") : std::filesystem::path(weights),
         static_cast<int>(box),
         [&](const infer::Card& card, std::shared_ptr<const compile::ConstraintProgram> program) {
-          return open(card, std::move(program), true);
+          return native::open_solver(card, std::move(program), /*with_guide=*/true, options, engine);
         });
     boards::PhotoSolver photos(board.solver, [&] {
       const infer::Card card = infer::read_card(infer::default_model("cells"));
-      return open(card, infer::load_program(card.program), false);
+      infer::SolverOptions once = options;
+      once.restarts = 1;
+      return native::open_solver(card, infer::load_program(card.program), /*with_guide=*/false, once, engine);
     });
     Json list = Json::array();
     for (std::size_t k = 0; k < names.size(); ++k) {
@@ -72,7 +79,7 @@ std::string solve(const std::vector<std::string>& names, const std::vector<torch
       const vision::Photo photo = vision::read_photo(std::move(image), names[k], board.side);
       list.push_back(solution(board.solver, photos.solve(photo, names[k]).answer));
     }
-    return text_of(list);
+    return text_of({{"program", program_source(board.source)}, {"boards", list}});
   });
 }
 

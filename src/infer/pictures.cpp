@@ -71,7 +71,7 @@ std::vector<std::uint8_t> read_picture(const std::string& path) {
 }
 
 bool has_ink(const std::vector<std::uint8_t>& picture) {
-  constexpr int kFaintest = 32;  // an eighth of full ink; python/as2/_models.py has the same
+  constexpr int kFaintest = 32;  // an eighth of full ink
   return std::any_of(picture.begin(), picture.end(), [](std::uint8_t pixel) { return pixel >= kFaintest; });
 }
 

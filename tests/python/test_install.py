@@ -1,4 +1,5 @@
 """The wheel, pip, what stands in the way of either, and the hints for type checkers."""
+import ast
 import inspect
 import os
 import pathlib
@@ -6,6 +7,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 import types
 import typing
 import unittest
@@ -17,7 +19,7 @@ import torch
 from as2 import _library
 from support import SOURCE
 
-sys.path.insert(0, str(SOURCE / "python"))
+sys.path.append(str(SOURCE / "python"))  # behind the package that was built
 import wheel_builder  # noqa: E402
 
 
@@ -108,6 +110,25 @@ class Install(unittest.TestCase):
                 self.assertRaisesRegex(as2.EnvironmentError, "this Python has 0.4.1\nnote: .*pip install"):
             _library._load()
 
+    def test_a_ci_without_pytorch_is_not_green(self):
+        runner = pathlib.Path(__file__).with_name("run.py")
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "torch.py").write_text("raise ImportError('none here')\n", encoding="utf-8")
+            for value, expected in (("true", 1), ("1", 1), ("", 77), ("false", 77), (None, 77)):
+                variables = {name: text for name, text in os.environ.items() if name != "CI"}
+                variables.update({"PYTHONPATH": folder} if value is None else {"PYTHONPATH": folder, "CI": value})
+                done = subprocess.run([sys.executable, runner, SOURCE, folder], env=variables, capture_output=True, text=True)
+                self.assertEqual((done.returncode, done.stdout), (expected, "skipped: this Python has no PyTorch (none here)\n"), value)
+
+    def test_calls_of_modules_have_hints(self):
+        # nn.Module's own say Any. They are for type checkers alone, so the source has them.
+        for cls in (as2.SoftTp, as2.Module, as2.Network):
+            body = ast.parse(textwrap.dedent(inspect.getsource(cls))).body[0].body
+            calls = [function for part in body if isinstance(part, ast.If) and ast.unparse(part.test) == "TYPE_CHECKING"
+                     for function in part.body if function.name == "__call__"]
+            self.assertEqual([ast.unparse(call.returns) for call in calls], ["torch.Tensor"], cls)
+            self.assertEqual([argument.arg for argument in calls[0].args.args], list(inspect.signature(cls.forward).parameters))
+
     def test_everything_public_has_hints(self):
         def all_of(hint):
             yield hint
@@ -115,7 +136,8 @@ class Install(unittest.TestCase):
                 yield from all_of(part)
 
         functions = {name: getattr(as2, name) for name in as2.__all__ if inspect.isfunction(getattr(as2, name))}
-        for cls in (as2.Program, as2.SoftTp, as2.Module, as2.Network, as2.Decoded, as2.DecodedBatch, as2.Solution, as2.Verdicts):
+        for cls in (as2.Program, as2.SoftTp, as2.Module, as2.Network, as2.Decoded, as2.DecodedBatch, as2.Solution, as2.Verdicts,
+                    as2.UniqueReading):
             for name, member in vars(cls).items():
                 member = member.fget if isinstance(member, property) else member
                 if inspect.isfunction(member) and not name.startswith("_"):
@@ -126,4 +148,7 @@ class Install(unittest.TestCase):
                 hints = typing.get_type_hints(function, localns=vars(as2))
                 self.assertEqual(set(inspect.signature(function).parameters) - {"self"}, set(hints) - {"return"})
                 self.assertNotIn(typing.Any, list(all_of(hints["return"])))
+                self.assertTrue(inspect.getdoc(function), "no docstring")
+        for name in as2.__all__:
+            self.assertTrue(inspect.getdoc(getattr(as2, name)), f"{name} has no docstring")
         self.assertTrue((pathlib.Path(as2.__file__).parent / "py.typed").exists())
