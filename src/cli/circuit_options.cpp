@@ -25,18 +25,25 @@ void CircuitOptions::declare(CLI::App& command) {
                   "How many best answers (1000 by default) or drawn assignments (100000)")
       ->check(CLI::Range(1, 100000000))
       ->type_name("N");
-  command
-      .add_option("--time-budget", time_budget,
-                  "Seconds for compiling the circuit, or for searching the best answers; 0: no limit")
-      ->check(number_between(0, 1e9))
-      ->capture_default_str();
-  command.add_option("--memory-budget", memory_budget, "MiB for compiling the circuit; 0: no limit")
-      ->check(number_between(0, 1e9))
-      ->capture_default_str();
+  time_option =
+      command
+          .add_option("--time-budget", time_budget,
+                      "Seconds for compiling the circuit, or for searching the best answers; 0: no limit")
+          ->check(number_between(0, 1e9))
+          ->capture_default_str();
+  memory_option =
+      command.add_option("--memory-budget", memory_budget, "MiB for compiling the circuit; 0: no limit")
+          ->check(number_between(0, 1e9))
+          ->capture_default_str();
 }
 
 void CircuitOptions::check_usage() const {
   if (approx_size > 0 && exact()) throw UsageError("--approx-size needs --approx");
+  if (approx == "sample" && time_option->count() > 0)
+    throw UsageError(
+        "--time-budget has no effect with --approx sample; --approx-size says how many are drawn");
+  if (!exact() && memory_option->count() > 0)
+    throw UsageError("--memory-budget has no effect with --approx, which compiles no circuit");
 }
 
 prob::Approximation CircuitOptions::approximate(const compile::ConstraintProgram& program,

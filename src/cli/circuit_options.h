@@ -10,7 +10,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace as2::cli {
 
@@ -19,6 +20,7 @@ struct CircuitOptions {
   int approx_size = 0;  // 0: the default of the approximation
   double time_budget = 60;
   std::int64_t memory_budget = 2048;  // MiB
+  const CLI::Option *time_option = nullptr, *memory_option = nullptr;
 
   void declare(CLI::App& command);
   // Refuses options that would have no effect.

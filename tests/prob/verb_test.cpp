@@ -176,6 +176,8 @@ TEST_F(ProbVerb, RefusesWithTheRightExitCode) {
   EXPECT_EQ(run("pair.lp --memory-budget -1").exit_code, 2);
   EXPECT_EQ(run("pair.lp --query 'cell(1'").exit_code, 1);
   EXPECT_EQ(run("pair.lp --query 'bigger,,'").exit_code, 1);
+  EXPECT_EQ(run("pair.lp --approx sample --time-budget 5").exit_code, 2);
+  EXPECT_EQ(run("pair.lp --approx top-k --memory-budget 100").exit_code, 2);
   for (const std::string query : {"not", "bigger, not", "not not"}) {
     const testing::Finished negation = run("pair.lp --query '" + query + "'");
     EXPECT_EQ(negation.exit_code, 1) << query;
