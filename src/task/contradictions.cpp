@@ -1,7 +1,9 @@
 #include "task/contradictions.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <optional>
 #include <set>
 #include <unordered_set>
 
@@ -22,8 +24,10 @@ struct Said {
 
 class Line {
  public:
-  Line(const Task& task, const prob::Circuit& circuit, const Instances& examples, std::int64_t n)
-      : task_(task), circuit_(circuit) {
+  // Without a circuit derived atoms are left out of account.
+  Line(const Task& task, const decode::Decoder& decoder, const prob::Circuit* circuit,
+       const Instances& examples, std::int64_t n)
+      : task_(task), decoder_(decoder), circuit_(circuit) {
     const compile::ConstraintProgram& program = task.program();
     const std::vector<int>& pictured = task.pictures().positions;
     for (std::size_t i = 0; i < program.positions.size(); ++i) {
@@ -42,7 +46,7 @@ class Line {
            about});
     }
     const auto& atoms = task.supervision().atoms;
-    for (std::size_t a = 0; examples.atoms.defined() && a < atoms.size(); ++a) {
+    for (std::size_t a = 0; circuit && examples.atoms.defined() && a < atoms.size(); ++a) {
       const int truth = examples.atoms[n][a];
       if (truth < 0) continue;
       said_.push_back({(truth == 1 ? "" : "not ") + atoms[a].name,
@@ -57,10 +61,16 @@ class Line {
   }
 
   bool possible() const {
-    prob::Weights weights(static_cast<std::size_t>(circuit_.inputs()), 1.0);
+    if (!circuit_) {
+      decode::DecodeOptions options;
+      options.node_budget = kNodes;
+      options.minimal_conflict = false;
+      return decoder_.decode(pinned(), options).status != decode::Status::kUnsatisfiable;
+    }
+    prob::Weights weights(static_cast<std::size_t>(circuit_->inputs()), 1.0);
     prob::Observation all;
     for (const Said& one : said_) all.push_back(one.about);
-    return prob::observe(circuit_, all, weights) && !std::isinf(prob::log_value(circuit_, weights));
+    return prob::observe(*circuit_, all, weights) && !std::isinf(prob::log_value(*circuit_, weights));
   }
 
   // Leaves out whatever is not needed for the contradiction.
@@ -80,8 +90,10 @@ class Line {
   }
 
  private:
-  // The constraints that are broken, where it is all about positions.
-  std::vector<std::string> notes(const std::string& last) const {
+  static constexpr std::int64_t kNodes = 10000;  // of a search that proves nothing, for each line
+
+  // What is said of positions.
+  decode::Query pinned() const {
     const compile::ConstraintProgram& program = task_.program();
     decode::Query query{
         decode::Beliefs(program.positions.size() * static_cast<std::size_t>(program.max_symbols()), 1.0)};
@@ -89,9 +101,16 @@ class Line {
       if (one.about.kind == Observable::Kind::kSet && one.about.set.symbols.size() == 1)
         query.pins.push_back({one.about.set.position, one.about.set.symbols[0]});
     }
+    return query;
+  }
+
+  // The constraints that are broken, where it is all about positions.
+  std::vector<std::string> notes(const std::string& last) const {
+    const compile::ConstraintProgram& program = task_.program();
+    const decode::Query query = pinned();
     std::set<std::string> broken;
     if (query.pins.size() == said_.size()) {
-      for (const int g : decode::Decoder(task_.shared_program()).decode(query).conflict.groups) {
+      for (const int g : decoder_.decode(query).conflict.groups) {
         const auto family = program.groups[static_cast<std::size_t>(g)].family;
         const auto& named = program.families[static_cast<std::size_t>(family)];
         broken.insert("it breaks " + named.name + " (" + named.location.file + ":" +
@@ -104,31 +123,40 @@ class Line {
   }
 
   const Task& task_;
-  const prob::Circuit& circuit_;
+  const decode::Decoder& decoder_;
+  const prob::Circuit* circuit_;  // null: it is too large
   std::vector<Said> said_;
 };
 
 }  // namespace
 
 void refuse_contradictions(const Task& task, const std::vector<infer::ExampleLine>& lines,
-                           const Instances& examples) {
-  constexpr double kSeconds = 10;
+                           const Instances& examples, const prob::Budget& budget) {
+  using Clock = std::chrono::steady_clock;
+  const std::vector<ObservedAtom>& atoms = task.supervision().atoms;
   const std::vector<std::uint8_t>& observed = examples.observed.cells;
-  if (task.supervision().atoms.empty() && std::find(observed.begin(), observed.end(), 1) == observed.end())
-    return;
+  if (atoms.empty() && std::find(observed.begin(), observed.end(), 1) == observed.end()) return;
   std::vector<int> nodes;
-  for (const ObservedAtom& atom : task.supervision().atoms) prob::collect_nodes(atom.about, nodes);
-  prob::Circuit circuit;
+  for (const ObservedAtom& atom : atoms) prob::collect_nodes(atom.about, nodes);
+  std::optional<prob::Circuit> circuit;
   try {
-    circuit = prob::compile_circuit(task.program(), nodes, {kSeconds});
+    circuit = prob::compile_circuit(task.program(), nodes, budget);
   } catch (const prob::CircuitTooLarge&) {
-    return;
   }
+  const decode::Decoder decoder(task.shared_program());
+  const auto end = Clock::now() + std::chrono::duration<double>(budget.seconds);
   std::unordered_set<std::string> fine;  // many lines say the same
-  for (std::size_t n = 0; n < lines.size(); ++n) {
-    Line line(task, circuit, examples, static_cast<std::int64_t>(n));
+  std::size_t n = 0;
+  for (; n < lines.size() && (circuit || Clock::now() < end); ++n) {
+    Line line(task, decoder, circuit ? &*circuit : nullptr, examples, static_cast<std::int64_t>(n));
     if (fine.insert(line.text()).second && !line.possible()) line.refuse(lines[n].place);
   }
+  if (!task.options().report || circuit || (n == lines.size() && atoms.empty())) return;
+  task.options().report(
+      lines[0].place.file +
+      ": the program is too large to look for every contradiction: positions were checked in " +
+      std::to_string(n) + " of " + std::to_string(lines.size()) + " lines" +
+      (atoms.empty() ? "" : ", derived atoms in none"));
 }
 
 }  // namespace as2::task

@@ -332,7 +332,9 @@ void Trainer::read_totals() {
   if (values[terms + 2] > 0) progress_.loss = values[terms] / values[terms + 2];
   if (workers_.writes() && !std::isfinite(progress_.loss)) {  // said once; the others lose their rank 0
     throw NumericError("the loss is not a number after step " + std::to_string(step_),
-                       {"lower train.rate or train.clip_norm, or train with --set train.precision=float32"});
+                       {"lower train.rate or train.clip_norm, or train with --set train.precision=float32",
+                        "an example that no answer set agrees with has probability 0, whose logarithm is "
+                        "infinite: see whether what is observed contradicts the program"});
   }
 }
 

@@ -5,9 +5,12 @@
 #include <set>
 
 #include "datasets/mnist.h"
+#include "files.h"
+#include "infer/example_lines.h"
 #include "random.h"
 #include "support/bars.h"
 #include "support/temporary_folder.h"
+#include "task/contradictions.h"
 #include "task/picture_folder.h"
 #include "task/sources.h"
 #include "task/task.h"
@@ -22,11 +25,13 @@ using ::testing::HasSubstr;
 const char* const kSum =
     "{ d(I,V) : V=1..4 } = 1 :- I=1..2.\n"
     "{ total(S) : S=2..8 } = 1.\n"
-    ":- total(S), #sum{ V,I : d(I,V) } != S.\n";
+    ":- total(S), #sum{ V,I : d(I,V) } != S.\n"
+    "alike :- d(1,V), d(2,V).\n";
 const char* const kLatin =
     "{ cell(R,C,V) : V=1..4 } = 1 :- R=1..4, C=1..4.\n"
     ":- V=1..4, R=1..4, #count{ C : cell(R,C,V) } > 1.\n"
-    ":- V=1..4, C=1..4, #count{ R : cell(R,C,V) } > 1.\n";
+    ":- V=1..4, C=1..4, #count{ R : cell(R,C,V) } > 1.\n"
+    "alike :- cell(1,1,V), cell(2,2,V).\n";
 
 // A small task per source, all with the same pictures.
 class EverySource : public ::testing::TestWithParam<std::string> {
@@ -89,10 +94,19 @@ std::vector<std::string> names_of(const Task& task) {
 }
 
 TEST_P(EverySource, HidingLabelsChangesNothingElse) {
-  const TaskConfig whole = config();
+  TaskConfig whole = config();
+  const std::string& source = GetParam();
+  const bool derives = source != "boards" && source != "images";
+  if (derives) whole.observed = {"alike"};
   const Task open(whole, {});
   const std::vector<std::string> names = names_of(open);
   const Instances all = open.instances(Part::kTrain, 24);
+  ASSERT_EQ(open.supervision().atoms.size(), derives ? 1U : 0U);
+  for (std::int64_t n = 0; derives && n < all.size(); ++n) {
+    const int a = open.program().find_position(source == "answers" ? "cell(1,1,_)" : "d(1,_)");
+    const int b = open.program().find_position(source == "answers" ? "cell(2,2,_)" : "d(2,_)");
+    EXPECT_EQ(all.atoms[n][0], all.labels[n][a] == all.labels[n][b] ? 1 : 0) << n;
+  }
   Random random(3);
   for (int trial = 0; trial < 12; ++trial) {
     TaskConfig hiding = whole;
@@ -111,6 +125,10 @@ TEST_P(EverySource, HidingLabelsChangesNothingElse) {
       EXPECT_TRUE(part.slot_positions.equal(full.slot_positions));
       EXPECT_TRUE(part.slot_mask.equal(full.slot_mask));
       EXPECT_TRUE(part.pixels.equal(full.pixels));
+      EXPECT_EQ(part.atoms.defined(), derives);
+      if (derives) {
+        EXPECT_TRUE(part.atoms.equal(full.atoms));
+      }
       const torch::Tensor used = part.known | part.observed;
       EXPECT_TRUE(part.labels.equal(torch::where(used, full.labels, torch::zeros_like(full.labels))));
       if (GetParam() == "boards") continue;  // under a symmetry another cell comes here
@@ -171,6 +189,143 @@ TEST_P(EverySource, PatternsThatMatchNothingAreRefused) {
       EXPECT_THAT(error.what(), AllOf(HasSubstr(setting), HasSubstr("'nothing(*'"), HasSubstr("note: ")));
     }
   }
+}
+
+// Two pictures of bars and their total; a task whose lines are `lines`.
+class Lines : public ::testing::Test {
+ protected:
+  Lines() { as2::testing::write_bars(folder_ / "bars"); }
+
+  TaskConfig config(const std::string& lines) const {
+    TaskConfig config;
+    config.images.source = folder_ / "bars";
+    config.images.positions = {"d(*"};
+    config.data.source = "instances";
+    config.data.train = 100;
+    config.data.validation = 1;
+    config.data.path = folder_.put("list.jsonl", lines);
+    config.program.file = folder_.put("sum.lp",
+                                      "{ d(I,V) : V=1..4 } = 1 :- I=1..3.\n"
+                                      "sum(S) :- d(1,X), d(2,Y), d(3,Z), S = X+Y+Z.\n");
+    return config;
+  }
+
+  test::TemporaryFolder folder_;
+};
+
+template <class Row>
+std::vector<int> row_of(const Row* row, std::int64_t columns) {
+  return {row, row + columns};
+}
+
+// The lines of one file need not agree in what is given, labelled and observed.
+TEST_F(Lines, EachSaysForItselfWhatIsGivenKnownAndObserved) {
+  TaskConfig some = config(
+      // The clues are given and hidden, the blank is observed.
+      R"j({"labels": {"d(1,_)": 1, "d(2,_)": 2, "d(3,_)": 3}, "evidence": ["d(1,_)", "d(2,_)"],)j"
+      R"j( "observed": {"d(3,_)": 3}})j"
+      "\n"
+      // All is labelled, and what is observed follows from that.
+      R"j({"labels": {"d(1,_)": 4, "d(2,_)": 4, "d(3,_)": 1}})j"
+      "\n"
+      // Nothing but a derived atom, and one that does not hold.
+      R"j({"observed": ["sum(5)", "not sum(6)"]})j"
+      "\n"
+      R"j({"labels": {"d(1,_)": 1}})j"
+      "\n");
+  some.labelled = {"d(3,_)"};
+  some.observed = {"d(3,_)", "sum(5)", "sum(6)", "sum(9)"};
+  const Task task(some, {});
+  const Instances rows = task.instances(Part::kTrain, 100);
+  ASSERT_EQ(rows.size(), 3) << "the last line is for validation";
+  std::vector<std::string> atoms;
+  for (const ObservedAtom& atom : task.supervision().atoms) atoms.push_back(atom.name);
+  ASSERT_EQ(atoms, (std::vector<std::string>{"sum(5)", "sum(6)", "sum(9)"}));
+  using Row = std::vector<int>;
+  const auto expect = [&](std::int64_t n, const Row& evidence, const Row& known, const Row& observed,
+                          const Row& truth) {
+    SCOPED_TRACE(n);
+    EXPECT_EQ(row_of(rows.evidence[n], 3), evidence);
+    EXPECT_EQ(row_of(rows.known[n], 3), known);
+    EXPECT_EQ(row_of(rows.observed[n], 3), observed);
+    EXPECT_EQ(row_of(rows.atoms[n], 3), truth);
+  };
+  expect(0, {1, 1, 0}, {0, 0, 1}, {0, 0, 1}, {-1, -1, -1});
+  expect(1, {1, 1, 1}, {0, 0, 1}, {0, 0, 1}, {0, 0, 1});
+  expect(2, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {1, 0, -1});
+  EXPECT_EQ(row_of(rows.shows[0], 3), (Row{0, 1, 2})) << "a hidden clue has its picture";
+}
+
+// Labels that no loss may use still say which sums hold.
+TEST_F(Lines, HiddenLabelsAloneSayWhichSumsHold) {
+  std::string lines;
+  for (int n = 0; n < 20; ++n) {
+    lines += "{\"labels\": {\"d(1,_)\": " + std::to_string(1 + n % 4) +
+             ", \"d(2,_)\": " + std::to_string(1 + n / 4 % 4) + ", \"d(3,_)\": 2}}\n";
+  }
+  TaskConfig hidden = config(lines);
+  hidden.labelled = {};
+  hidden.observed = {"sum(_)"};
+  const Task task(hidden, {});
+  const Instances rows = task.instances(Part::kTrain, 100);
+  ASSERT_EQ(rows.size(), 19);
+  for (std::int64_t n = 0; n < rows.size(); ++n) {
+    SCOPED_TRACE(n);
+    EXPECT_EQ(row_of(rows.known[n], 3), (std::vector<int>{0, 0, 0}));
+    EXPECT_EQ(row_of(rows.observed[n], 3), (std::vector<int>{0, 0, 0}));
+    for (std::size_t a = 0; a < task.supervision().atoms.size(); ++a) {
+      const bool holds =
+          task.supervision().atoms[a].name == "sum(" + std::to_string(1 + n % 4 + 1 + n / 4 % 4 + 2) + ")";
+      EXPECT_EQ(rows.atoms[n][a], holds ? 1 : 0) << task.supervision().atoms[a].name;
+    }
+  }
+}
+
+// Where no circuit fits, what lines say of positions is checked all the same, and the rest is owned up to.
+TEST_F(Lines, WithoutACircuitPositionsAreCheckedAndAtomsAreNot) {
+  TaskConfig large = config(R"j({"labels": {"d(1,_)": 1, "d(2,_)": 2, "d(3,_)": 3}, "observed": ["sum(7)"]})j"
+                            "\n"
+                            R"j({"labels": {"d(1,_)": 1, "d(2,_)": 1, "d(3,_)": 3}, "observed": ["sum(5)"]})j"
+                            "\n");
+  large.labelled = {};
+  large.observed = {"sum(_)"};
+  // The lines contradict themselves (1 + 2 + 3 is not 7), so they are put together by hand.
+  std::string said;
+  TaskOptions options;
+  options.report = [&](const std::string& text) { said += text; };
+  const Task task(large, options);
+  const auto lines = infer::ExampleReader(task.program(), task.pictures()).read(large.data.path);
+  Instances rows = Instances::blank(2, 3);
+  for (std::int64_t n = 0; n < 2; ++n) {
+    for (const auto& [position, symbol] : lines[static_cast<std::size_t>(n)].labels)
+      rows.labels[n][position] = static_cast<std::int16_t>(symbol);
+  }
+  rows = supervised(task.shared_program(), task.supervision(), rows, true);
+  const auto column = [&](const std::string& name) {
+    const auto& atoms = task.supervision().atoms;
+    return std::find_if(atoms.begin(), atoms.end(), [&](const auto& atom) { return atom.name == name; }) -
+           atoms.begin();
+  };
+  std::fill_n(rows.atoms[0], rows.atoms.columns, std::int8_t{-1});
+  rows.atoms[0][column("sum(7)")] = 1;
+  const auto refusal = [&](const Task& of, const prob::Budget& budget) -> std::string {
+    try {
+      refuse_contradictions(of, lines, rows, budget);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_THAT(refusal(task, {10}), AllOf(HasSubstr("list.jsonl:1: error: "), HasSubstr("sum(7)")));
+  EXPECT_EQ(said, "");
+  const prob::Budget none = {10, 16};
+  EXPECT_EQ(refusal(task, none), "accepted");
+  EXPECT_THAT(said, HasSubstr("list.jsonl: the program is too large to look for every contradiction: "
+                              "positions were checked in 2 of 2 lines, derived atoms in none"));
+  large.program.file = folder_.put("differ.lp", read_file(large.program.file) + ":- d(1,V), d(2,V).\n");
+  EXPECT_THAT(refusal(Task(large, options), none),
+              AllOf(HasSubstr("list.jsonl:2: error: the line says d(1,_)=1 (label), d(2,_)=1 (label), which"),
+                    HasSubstr("differ.lp:3")));
 }
 
 TEST(TaskFile, ItsNameIsTheTasks) {

@@ -166,6 +166,24 @@ TEST(Trainer, AReasonerStartsWithAPerceptionFromElsewhere) {
   }
 }
 
+TEST(Trainer, ALossThatIsNoNumberNamesWhatMayBeAtFault) {
+  test::TemporaryFolder folder;
+  TinyRun run(kShort, folder.path());
+  {
+    const torch::NoGradGuard no_grad;
+    for (torch::Tensor& parameter : run.trainer->model().parameters()) parameter.fill_(NAN);
+  }
+  try {
+    run.trainer->run();
+    ADD_FAILURE() << "trained";
+  } catch (const NumericError& error) {
+    EXPECT_THAT(error.what(),
+                ::testing::AllOf(::testing::HasSubstr("the loss is not a number after step 1"),
+                                 ::testing::HasSubstr("lower train.rate"),
+                                 ::testing::HasSubstr("what is observed contradicts the program")));
+  }
+}
+
 TEST(Trainer, TheBackboneStandsStillWhileFrozen) {
   test::TemporaryFolder folder, pictures;
   testing::write_bars(pictures.path());
