@@ -219,19 +219,32 @@ struct Prepared {
   std::unique_ptr<train::FolderLock> lock;  // of the process that writes
 };
 
+// The command that looks for the shortcuts of this run for as long as one likes.
+std::string shortcuts_command(const TrainArguments& a, const train::Config& config) {
+  const bool resumes = !a.resume.empty();
+  const std::string preset = resumes ? config.preset : a.preset;
+  std::string text = "as2 check " + quoted(resumes ? config.task : a.task);
+  if (!preset.empty()) text += " --preset " + quoted(preset);
+  text += " --shortcuts";
+  for (const std::string& setting : a.settings) text += " --set " + quoted(setting);
+  return text;
+}
+
 // What training cannot learn it should not be left to look for. The number of relabellings that it cannot
 // tell apart; null: not known.
-json warn_of_shortcuts(const train::Config& config, const train::Task& task, const Report& report) {
+json warn_of_shortcuts(const TrainArguments& a, const train::Config& config, const train::Task& task,
+                       const Report& report) {
   constexpr double kSeconds = 2;
   try {
     const auto found = train::find_shortcuts(config, task, kSeconds);
     if (!found) return nullptr;
     if (found->count > 1) report.warn("warning: " + found->text());
-    if (found->count <= 1 && !found->complete) return nullptr;
-    return found->count;
+    if (found->count > 1 || found->complete) return found->count;
   } catch (const prob::CircuitTooLarge&) {
-    return nullptr;  // `as2 check --shortcuts` says how far it got
   }
+  report.say("note: 2 seconds were too few to tell whether what is observed determines the classes; `" +
+             shortcuts_command(a, config) + "` looks for longer");
+  return nullptr;
 }
 
 // `resumed`: the configuration of the run to be resumed; empty for a new run.
@@ -287,7 +300,8 @@ json train_one(const TrainArguments& a, Report& report, torch::Device device, tr
                                             hooks);
   });
   // Once everything else is known to be in order.
-  const json shortcuts = workers.writes() ? warn_of_shortcuts(config, *prepared.task, report) : json(nullptr);
+  const json shortcuts =
+      workers.writes() ? warn_of_shortcuts(a, config, *prepared.task, report) : json(nullptr);
   if (resumes) {
     trainer->resume();
   } else if (workers.writes()) {

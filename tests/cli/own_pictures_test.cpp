@@ -3,12 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "files.h"
 #include "formats/image.h"
 #include "support/run_as2.h"
+#include "support/spots.h"
 #include "support/temporary_folder.h"
 
 namespace as2::cli {
@@ -174,7 +176,7 @@ TEST_F(OwnPictures, TrainedFromSumsAloneEvaluatedAndAsked) {
   EXPECT_EQ(result["shortcuts"], 1) << "sums determine the numbers";
   EXPECT_GT(result["score"].get<double>(), 0.9) << "the likelihood of what is observed";
 
-  const Finished evaluated = run("eval own --model run/model.safetensors --json --quiet");
+  const Finished evaluated = run("eval own.toml --model run/model.safetensors --json --quiet");
   ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;
   EXPECT_GT(Json::parse(evaluated.out)["observed_accuracy"].get<double>(), 0.9);
 
@@ -294,6 +296,54 @@ TEST_F(OwnPictures, ShortcutsOfTasksThatShip) {
   EXPECT_EQ(found("sudoku --preset blanks"), 1);
   EXPECT_EQ(found("greater"), 1);
   EXPECT_GE(found("parity"), 10);
+}
+
+// What training cannot learn is said before it, and that it is not known whether there is such a thing.
+TEST_F(OwnPictures, TrainingSaysWhatItCannotTellApart) {
+  testing::write_spots(path("spots"));
+  const std::string small =
+      " --epochs 1 --device cpu --json --set images.source=spots --set images.augment=false"
+      " --set model.perception.preset=paper --set model.perception.width=0.125"
+      " --set model.perception.d_model=16 --set data.train=64 --set data.validation=16 --batch 16";
+  const Finished parity = run("train parity --out parity --quiet" + small);
+  ASSERT_EQ(parity.exit_code, 0) << parity.err;
+  EXPECT_GE(Json::parse(parity.out)["runs"][0]["shortcuts"].get<std::int64_t>(), 10);
+  EXPECT_THAT(parity.err,
+              ::testing::ContainsRegex(
+                  "warning: what is observed does not determine the classes: .*[0-9][0-9]+ ways "
+                  "to name them explain every observation equally well, for example [0-9]→[0-9]"));
+
+  // The circuit of a 9 × 9 Sudoku fits no budget; this training needs none, but its clues have no labels.
+  const std::string sudoku =
+      "train sudoku --preset tiny --out sudoku" + small +
+      " --set program.compiled=programs/sudoku.as2c --set 'program.constants=[\"b=3\"]' --set data.box=3"
+      " --set data.min_clues=36 --set data.max_clues=45 --set images.positions='[\"cell(*\"]'"
+      " --set labels.at=latent --set losses.perception.weight=0 --set losses.evidence.weight=0"
+      " --set train.perceived_share=1 --set model.reasoner.width=16 --set model.reasoner.passes=2";
+  const Finished open = run(sudoku);
+  ASSERT_EQ(open.exit_code, 0) << open.err;
+  EXPECT_TRUE(Json::parse(open.out)["runs"][0]["shortcuts"].is_null());
+  EXPECT_THAT(open.err,
+              ::testing::AllOf(HasSubstr("note: 2 seconds were too few to tell whether what is observed"),
+                               HasSubstr("`as2 check sudoku --preset tiny --shortcuts --set images.source")));
+}
+
+// Compiled programs ship, so that machines without gringo can train.
+TEST_F(OwnPictures, NoGringoIsNeededForATaskThatShips) {
+  testing::write_spots(path("spots"));
+  const std::string before = std::getenv("PATH");
+  setenv("PATH", folder_.str().c_str(), 1);
+  unsetenv("AS2_GRINGO");
+  const std::string training =
+      "train greater --epochs 1 --device cpu --json --quiet --set images.source=spots"
+      " --set images.augment=false --set model.perception.preset=paper --set model.perception.width=0.125"
+      " --set model.perception.d_model=16 --set data.train=64 --set data.validation=16 --batch 16 --out ";
+  const Finished compiled = run(training + "run"), ground = run(training + "ground --set program.compiled=");
+  setenv("PATH", before.c_str(), 1);
+  ASSERT_EQ(compiled.exit_code, 0) << compiled.err;
+  EXPECT_EQ(Json::parse(compiled.out)["runs"][0]["steps"], 4);
+  EXPECT_EQ(ground.exit_code, 4) << "there was a gringo after all";
+  EXPECT_THAT(ground.err, HasSubstr("gringo cannot be found"));
 }
 
 TEST_F(OwnPictures, ALineThatCannotBeUsedIsNamed) {
