@@ -134,10 +134,13 @@ TEST_P(Shipped, EveryPassOfTheReasonerGivesWhatLibTorchsGives) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, Shipped,
-                         ::testing::Values("sudoku-best", "sudoku-paper", "digits-best", "cells-best",
-                                           "addition-n2-best", "addition-n2-sum-only", "addition-n4-best",
-                                           "addition-n4-sum-only", "addition-n8-best", "addition-n8-sum-only",
-                                           "multi_digit_addition-n15", "formula-best", "sudoku-blanks"),
+                         ::testing::Values("sudoku-best", "sudoku-hard", "sudoku-paper", "digits-best",
+                                           "cells-best", "addition-n2-best", "addition-n2-sum-only",
+                                           "addition-n4-best", "addition-n4-sum-only", "addition-n8-best",
+                                           "addition-n8-sum-only", "multi_digit_addition-n1",
+                                           "multi_digit_addition-n2", "multi_digit_addition-n4",
+                                           "multi_digit_addition-n15", "formula-best", "grid_path-best",
+                                           "sudoku-blanks"),
                          [](const auto& model) {
                            std::string name = model.param;
                            std::replace(name.begin(), name.end(), '-', '_');

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "as2/compile.h"
 #include "as2/resources.h"
@@ -31,6 +32,7 @@ struct Shipped {
 };
 
 const std::vector<Shipped> kShipped = {{"sudoku-best", "sudoku"},
+                                       {"sudoku-hard", "sudoku"},
                                        {"sudoku-paper", "sudoku"},
                                        {"digits-best", "digit"},
                                        {"cells-best", "cell"},
@@ -40,8 +42,12 @@ const std::vector<Shipped> kShipped = {{"sudoku-best", "sudoku"},
                                        {"addition-n4-sum-only", "addition-n4"},
                                        {"addition-n8-best", "addition-n8"},
                                        {"addition-n8-sum-only", "addition-n8"},
+                                       {"multi_digit_addition-n1", "multi_digit_addition-n1"},
+                                       {"multi_digit_addition-n2", "multi_digit_addition"},
+                                       {"multi_digit_addition-n4", "multi_digit_addition-n4"},
                                        {"multi_digit_addition-n15", "multi_digit_addition-n15"},
                                        {"formula-best", "formula"},
+                                       {"grid_path-best", "grid_path"},
                                        {"sudoku-blanks", "sudoku-b2"}};
 
 // Two pictures of no digit in particular, the same everywhere.
@@ -156,6 +162,15 @@ TEST_P(ShippedModel, GivesItInPyTorch) {
     tensors.push_back(pack("evidence", board().evidence));
   }
   testing::expect_twin_agrees(weights(), folder.path(), tensors);
+}
+
+TEST(ShippedModels, AreAllListed) {
+  std::set<std::string> listed, there;
+  for (const Shipped& shipped : kShipped) listed.insert(shipped.model);
+  for (const auto& entry : std::filesystem::directory_iterator(AS2_SOURCE_DIR "/models")) {
+    if (entry.path().extension() == ".safetensors") there.insert(entry.path().stem().string());
+  }
+  EXPECT_EQ(listed, there);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, ShippedModel, ::testing::ValuesIn(kShipped), [](const auto& shipped) {

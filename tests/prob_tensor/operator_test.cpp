@@ -67,7 +67,7 @@ INSTANTIATE_TEST_SUITE_P(Evaluations, Operator, ::testing::Values(Evaluation::kC
 
 TEST_P(Operator, IsThePlainEvaluation) {
   RandomSource random(31);
-  for (std::uint64_t seed = 0; seed < 300 && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < 2000 && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     const ConstraintProgram program = decode_test::RandomConstraints(seed).make();
     const Circuit circuit = with_all_nodes(program);
@@ -92,6 +92,28 @@ TEST_P(Operator, IsThePlainEvaluation) {
           EXPECT_NEAR(gradient[row][i].item<double>(), truth, tolerance * std::max(1.0, truth))
               << "input " << i;
         }
+      }
+    }
+  }
+}
+
+TEST(OperatorOnCuda, IsThePlainEvaluation) {
+  if (!torch::cuda::is_available()) GTEST_SKIP() << "no CUDA device";
+  RandomSource random(34);
+  for (std::uint64_t seed = 0; seed < 2000 && !HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    const ConstraintProgram program = decode_test::RandomConstraints(seed).make();
+    const Circuit circuit = with_all_nodes(program);
+    const auto rows = random_weights(random, circuit, 1 + below(random, 20), below(random, 2) == 0);
+    const prob::Evaluated plain = prob::evaluate(circuit, rows);
+    const CircuitOperator function(circuit, program);
+    const torch::Tensor values = function.log_value(tensor_of(rows).to(torch::kFloat32).cuda()).cpu();
+    for (std::size_t b = 0; b < rows.size(); ++b) {
+      const double value = values[static_cast<std::int64_t>(b)].item<double>(), truth = plain.log_value[b];
+      if (std::isinf(truth)) {
+        EXPECT_EQ(value, -INFINITY);
+      } else {
+        EXPECT_NEAR(value, truth, 1e-5 * std::max(1.0, std::abs(truth)));
       }
     }
   }
