@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -189,13 +190,16 @@ class RunFolder {
   fs::path path_;
 };
 
-json decoded(const Peer& peer, const PeerOptions& options, json row) {
-  std::vector<std::string> words = {"eval",    peer.task, "--model", peer.model,
-                                    "--clues", kDecoded,  "--count", std::to_string(options.count),
-                                    "--quiet", "--json"};
-  if (peer.method == "pipeline") words.emplace_back("--pipeline");
-  const json eval = document_of(options, 0, words), none;
-  const json& methods = eval.contains("perceived_clues") ? eval["perceived_clues"] : none;
+// What `as2 eval` says of a model that ships, by the model: one evaluation for all ways to decode.
+using Evaluated = std::map<std::string, json>;
+
+json decoded(const Peer& peer, const PeerOptions& options, Evaluated& evaluated, json row) {
+  json& eval = evaluated[peer.model];
+  if (eval.is_null())
+    eval = document_of(options, 0,
+                       {"eval", peer.task, "--model", peer.model, "--clues", kDecoded, "--count",
+                        std::to_string(options.count), "--pipeline", "--quiet", "--json"});
+  const json none, &methods = eval.contains("perceived_clues") ? eval["perceived_clues"] : none;
   if (!methods.contains(peer.method))
     throw EnvironmentError("`as2 eval` has no row " + peer.method, {"check that clingo is installed"});
   row["method"] = peer.method;
@@ -301,6 +305,7 @@ int run_peers(const PeerOptions& options) {
   options.report(std::to_string(planned.size()) + " runs, " + in_digits(minutes) +
                  " minutes of training; loading and testing come on top");
   int failed = 0;
+  Evaluated evaluated;
   for (const Planned& run : planned) {
     if (options.stop && options.stop->load()) break;
     options.report(run.name());
@@ -310,7 +315,7 @@ int run_peers(const PeerOptions& options) {
       const RunFolder own(folder);
       row = run.peer->model.empty()
                 ? trained(*run.peer, options, run.seed, own.path() / "run", std::move(row))
-                : decoded(*run.peer, options, std::move(row));
+                : decoded(*run.peer, options, evaluated, std::move(row));
     } catch (const EnvironmentError& error) {
       if (options.stop && options.stop->load()) break;
       ++failed;

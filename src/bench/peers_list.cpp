@@ -13,7 +13,7 @@ const char* const kNumbers = "Addition of numbers of two digits, the sum alone k
 const char* const kGreater = "Two digits compared, which is greater alone known";
 const char* const kPath = "A path through a grid, whether there is one alone known";
 const char* const kSmallBoards = "Sudoku of 4 × 4, 4 to 8 clues, networks of that size";
-const char* const kBoards = "Sudoku of 9 × 9, 31 to 42 clues";
+const char* const kLargeBoards = "Sudoku of 9 × 9, 31 to 42 clues";
 const char* const kFewestClues = "Sudoku of 9 × 9, trained on 17 to 34 clues, tested on the fewest";
 const char* const kDecoding = "Decoding, clues read from pictures";
 
@@ -62,7 +62,7 @@ void add_losses(std::vector<Peer>& list, const Losses& losses, const Figures& fi
   for (const auto& [system, preset] : losses.ours) add(system, preset);
 }
 
-struct Boards {
+struct BoardRows {
   const char* table;
   std::int64_t box, count, min_clues, max_clues;
   double minutes;
@@ -70,7 +70,7 @@ struct Boards {
 };
 
 // Reasoners on the same boards. On 4 × 4 there are no pictures.
-void add_reasoners(std::vector<Peer>& list, const Boards& boards, const Figures& figures) {
+void add_reasoners(std::vector<Peer>& list, const BoardRows& boards, const Figures& figures) {
   const bool small = boards.box == 2;
   std::vector<std::string> data = {
       "data.train=" + std::to_string(boards.count), "data.min_clues=" + std::to_string(boards.min_clues),
@@ -175,7 +175,7 @@ std::vector<Peer> all_peers() {
                  {"recurrent-transformer",
                   {"100", "Yang et al., ICLR 2023: SATNet's boards; confirmed at second hand only",
                    "200 passes over 9,000 boards in batches of 16", 112500}}};
-    add_reasoners(all, {kBoards, 3, boards, 31, 42, 10}, figures);
+    add_reasoners(all, {kLargeBoards, 3, boards, 31, 42, 10}, figures);
   }
   add_reasoners(all, {kFewestClues, 3, 180000, 17, 34, 10, true},
                 {{"rrn",
@@ -214,7 +214,7 @@ std::string about_table(const std::string& table) {
     return "There are only 288 solved 4 × 4 grids, so 1,000 boards show nearly all of them: this table "
            "says that a method works, and how fast. What is learnt from few boards, without the rules and "
            "with them, only 9 × 9 can tell.";
-  if (table == kBoards)
+  if (table == kLargeBoards)
     return "SATNet runs on the host whatever the device. Its row on the CPU is there for what a step costs.";
   if (table == kDecoding)
     return "Nothing is trained: `models/sudoku-best` reads the clues of 9 × 9 boards, and each row decodes "
