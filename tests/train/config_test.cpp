@@ -57,5 +57,39 @@ TEST(Config, ThePaperPresetIsThePapers) {
   EXPECT_DOUBLE_EQ(without.losses.weight("latent"), 0.3);
 }
 
+// Palm et al. 2018; Wang et al. 2019; Yang et al. 2023 (L1R32H4).
+TEST(Config, OthersReasonersHaveTheSizesTheyPublished) {
+  struct Read {
+    Config config;
+    infer::ModelOptions model;
+  };
+  const auto read = [](const std::string& preset) {
+    Settings settings = layered_settings("sudoku", preset, {});
+    const Config config = read_config(settings);
+    return Read{config, read_model(settings, 9)};
+  };
+  const Read rrn = read("rrn");
+  EXPECT_EQ(rrn.model.kind, infer::ReasonerKind::kRelational);
+  EXPECT_EQ(rrn.model.relational.width, 96);
+  EXPECT_EQ(rrn.model.relational.embedding, 16);
+  EXPECT_EQ(rrn.model.relational.layers, 3);
+  EXPECT_EQ(rrn.model.relational.passes, 32);
+  EXPECT_DOUBLE_EQ(rrn.config.train.rate, 2e-4);
+  const Read satnet = read("satnet");
+  EXPECT_EQ(satnet.model.kind, infer::ReasonerKind::kSatNet);
+  EXPECT_EQ(satnet.model.satnet.clauses, 600);
+  EXPECT_EQ(satnet.model.satnet.auxiliary, 300);
+  EXPECT_EQ(satnet.config.train.batch, 40);
+  EXPECT_DOUBLE_EQ(satnet.config.train.rate, 2e-3);
+  const Read transformer = read("recurrent-transformer");
+  EXPECT_EQ(transformer.model.kind, infer::ReasonerKind::kTransformer);
+  EXPECT_EQ(transformer.model.transformer.layers, 1);
+  EXPECT_EQ(transformer.model.transformer.heads, 4);
+  EXPECT_EQ(transformer.model.transformer.d_model, 128);
+  EXPECT_EQ(transformer.model.transformer.passes, 32);
+  EXPECT_EQ(transformer.config.train.batch, 16);
+  EXPECT_DOUBLE_EQ(transformer.config.train.rate, 6e-4);
+}
+
 }  // namespace
 }  // namespace as2::train
