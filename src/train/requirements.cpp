@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "as2/error.h"
-#include "task/tensor/instances.h"
 
 namespace as2::train {
 namespace {
@@ -14,13 +13,34 @@ bool some(const torch::Tensor& flags) {
   return flags.any().item<bool>();
 }
 
-// [instances] bool: something about the example may be known.
+// A constraint that reads a picture and a position which nothing tells the beliefs of: fuzzy truth takes
+// these as they are, so it would stay what it is.
+void refuse_hidden_positions(const compile::ConstraintProgram& program, const torch::Tensor& pictured,
+                             const task::InstanceTensors& examples) {
+  const torch::Tensor told = (examples.evidence | examples.observed).any(0);
+  for (const Group& group : program.groups) {
+    const auto first = [&](const torch::Tensor& flags, bool value) {
+      return std::find_if(group.positions.begin(), group.positions.end(),
+                          [&](int position) { return flags[position].item<bool>() == value; });
+    };
+    const auto hidden = first(told, false);
+    if (hidden == group.positions.end() || first(pictured, true) == group.positions.end()) continue;
+    const compile::Family& family = program.families[static_cast<std::size_t>(group.family)];
+    const std::string& name = program.positions[static_cast<std::size_t>(*hidden)].name;
+    throw InputError(
+        family.location,
+        "losses.ltn cannot learn from `" + family.name + "`, which depends on " + name +
+            ": no picture shows it, it is not observed, and fuzzy truth does not sum over the unknown",
+        {"name it in labels.observed if it is known, or use losses.query"});
+  }
+}
+
+}  // namespace
+
 torch::Tensor says_something(const task::InstanceTensors& examples, bool with_labels) {
   torch::Tensor said = (with_labels ? examples.known | examples.observed : examples.observed).any(1);
   return examples.atoms.defined() ? said | (examples.atoms >= 0).any(1) : said;
 }
-
-}  // namespace
 
 void check_losses(const Config& config, const task::Task& task, const nn::Model& model,
                   const task::Instances& given, const task::Instances& validation) {
@@ -70,6 +90,7 @@ void check_losses(const Config& config, const task::Task& task, const nn::Model&
     throw InputError(std::string("losses.") + term + " covers no family: the program has no constraint",
                      {std::string("set losses.") + term + ".weight = 0"});
   }
+  if (weighs("ltn") && !model.reasoner) refuse_hidden_positions(task.program(), pictured, examples);
   torch::Tensor open = ~examples.observed;
   if (!model.reasoner) open = open & with_picture;
   for (const char* term : {"constraint", "satisfaction", "semantic", "ltn"}) {
@@ -120,7 +141,9 @@ void check_losses(const Config& config, const task::Task& task, const nn::Model&
               task.program().positions[static_cast<std::size_t>(task.pictures().positions[0])].name +
               "\": \"a.png\"}, or leave the line out"});
   }
-  if (!some(says_something(task::tensors_of(validation, torch::kCPU), true)))
+  // The rules alone may teach, and then say how well: the program has an answer with what is read, or none.
+  const bool rules_alone = weighs("semantic") && !model.reasoner;
+  if (!rules_alone && !some(says_something(task::tensors_of(validation, torch::kCPU), true)))
     throw InputError(
         "nothing may be known of the validation examples, so there is nothing to choose a model by",
         {"name positions in labels.positions, or what is observed in labels.observed"});

@@ -88,12 +88,13 @@ Trainer::Trainer(const Config& config, const nn::ModelOptions& model, const Task
                   validation = task.instances(Part::kValidation, config_.data.validation);
   check_losses(config_, task, *model_, examples, validation);
   if (!config_.data.path.empty()) data_hash_ = formats::sha256(read_file(config_.data.path));
-  make_operators();
+  const task::InstanceTensors validated = task::tensors_of(validation, torch::kCPU);
+  all_known_ = (validated.known | validated.observed).all().item<bool>();
+  nothing_known_ = !says_something(validated, /*with_labels=*/true).any().item<bool>();
+  make_operators(says_something(validated, /*with_labels=*/false).any().item<bool>());
   optimizer_ = std::make_unique<Optimizer>(
       parameter_groups(*model_, inference_model_.get(), config_.train.perception_rate),
       config_.train.optimizer);
-  const task::InstanceTensors validated = task::tensors_of(validation, torch::kCPU);
-  all_known_ = (validated.known | validated.observed).all().item<bool>();
   objective_ = std::make_unique<Objective>(
       config_.losses, LossOperators{&soft_tp_, query_.get(), fuzzy_.get(), inference_model_.get()},
       task.pictures(), mask_);
@@ -155,13 +156,14 @@ Trainer::Trainer(const Config& config, const nn::ModelOptions& model, const Task
   recent_ = sums_;
 }
 
-// Without a reasoner nothing but perception learns, and the likelihood says how well, whatever the loss is.
-void Trainer::make_operators() {
+// Without a reasoner nothing but perception learns, and the likelihood of what is observed says how well,
+// whatever the loss is.
+void Trainer::make_operators(bool observes) {
   const auto weighs = [&](const char* term) { return config_.losses.weight(term) > 0; };
   const compile::ConstraintProgram& program = task_.program();
   const std::vector<task::ObservedAtom>& atoms = task_.supervision().atoms;
-  scores_likelihood_ =
-      weighs("query") || weighs("a-nesi") || (!model_->reasoner && (weighs("semantic") || weighs("ltn")));
+  scores_likelihood_ = weighs("query") || weighs("a-nesi") ||
+                       (!model_->reasoner && observes && (weighs("semantic") || weighs("ltn")));
   if (scores_likelihood_ || weighs("semantic"))
     query_ = std::make_unique<QueryLoss>(program, atoms, config_.losses.query, device_);
   if (weighs("ltn")) fuzzy_ = std::make_unique<FuzzyTruth>(program, atoms, config_.losses.ltn);

@@ -100,7 +100,7 @@ class Trainer {
   void run_steps(std::int64_t count);
 
  private:
-  void make_operators();
+  void make_operators(bool observes);
   void begin_carry();
   bool low_precision() const;
   void agree_on_run();
@@ -163,8 +163,9 @@ class Trainer {
   torch::Tensor totals_;
 
   std::int64_t epoch_ = 0, index_ = 0, step_ = 0, examples_ = 0;
-  bool all_known_ = true;  // every label of validation may be used
-  int frozen_ = -1;        // what set_epoch() last decided
+  bool all_known_ = true;       // every label of validation may be used
+  bool nothing_known_ = false;  // no label of it, and nothing is observed
+  int frozen_ = -1;             // what set_epoch() last decided
   double seconds_ = 0, best_ = -1;
   double reserve_ = 0;          // seconds of the time budget kept for the last validation
   std::int64_t validated_ = 0;  // examples of a validation; 0: not yet known

@@ -11,6 +11,15 @@
 #include "train/trainer.h"
 
 namespace as2::train {
+namespace {
+
+// [batch] bool: a position or a derived atom is observed.
+torch::Tensor observed_in(const infer::Batch& batch) {
+  const torch::Tensor positions = batch.observed.any(1);
+  return batch.atoms.defined() ? positions | (batch.atoms >= 0).any(1) : positions;
+}
+
+}  // namespace
 
 using nlohmann::json;
 
@@ -89,8 +98,8 @@ std::int64_t Trainer::validation_size(double seconds_each) {
   return std::min(all, std::max(kLeastValidation, static_cast<std::int64_t>(std::min(fits, 1e9))));
 }
 
-// Shares of right positions and of examples in which all that may be known is right. Without a reasoner only
-// pictures are read; then the program must agree as well, unless the likelihood says how much it does.
+// Shares of right positions and of examples in which all that may be known is right. Where nothing but
+// pictures is read or a likelihood is scored, the program must agree as well.
 json Trainer::scores(Batches& batches, bool perceived) {
   ForwardOptions forward;
   forward.perceived_rows = perceived ? batches.rows() : 0;
@@ -111,9 +120,11 @@ json Trainer::scores(Batches& batches, bool perceived) {
     torch::Tensor exact = (same == read).all(1), judgeable = read.any(1);
     if (!model_->reasoner && !scores_likelihood_ && soft_tp_.residual_terms() > 0) {
       exact = exact & agrees(batch, answer);
-      judgeable = usable.any(1);
+      judgeable = usable.any(1) | nothing_known_;
     }
     if (scores_likelihood_) {
+      exact = exact & query_->allows(batch, prediction.evidence.argmax(-1));
+      judgeable = judgeable | observed_in(batch);
       const torch::Tensor p = query_->exact_log_likelihood(batch, prediction.evidence).exp();
       likelihood += p.narrow(0, 0, rows).sum();
     }
