@@ -7,6 +7,7 @@
 
 #include "as2/decoder.h"
 #include "as2/verifier.h"
+#include "eval/matching.h"
 #include "eval/observed.h"
 #include "native/soft_tp.h"
 #include "native/threads.h"
@@ -217,6 +218,14 @@ double valid_share(const compile::ConstraintProgram& program, const Answers& ans
          static_cast<double>(std::max<std::size_t>(1, answers.assignments.size()));
 }
 
+// Training is told nothing of an example, so that it cannot know what a class is called.
+bool says_nothing(const task::Supervision& supervision) {
+  const auto is_set = [](char flag) { return flag != 0; };
+  return supervision.atoms.empty() &&
+         std::none_of(supervision.labelled.begin(), supervision.labelled.end(), is_set) &&
+         std::none_of(supervision.observed.begin(), supervision.observed.end(), is_set);
+}
+
 }  // namespace
 
 json measure(const task::Task& task, const Answers& answers, const task::Table<std::int16_t>& labels,
@@ -263,7 +272,8 @@ json evaluate_boards(infer::PerceiverAndGuide& networks, const task::Task& task,
   Reader reader(networks, task, instances, options);
   const compile::ConstraintProgram& program = task.program();
   const std::vector<std::vector<int>>& evidence = reader.evidence_positions();
-  const auto symbols = static_cast<std::size_t>(program.max_symbols());
+  const auto symbols = static_cast<std::size_t>(program.max_symbols()),
+             classes = static_cast<std::size_t>(task.pictures().classes);
   json result = {{"boards", instances.size()}, {"clue_accuracy", nullptr}};
   const auto table = [&](bool perceived) {
     const char* which = perceived ? "perceived" : "given";
@@ -316,15 +326,25 @@ json evaluate_boards(infer::PerceiverAndGuide& networks, const task::Task& task,
       rows["unique_map"]["unique"] = static_cast<double>(found) / static_cast<double>(results.size());
     }
     double read = 0, known = 0;
+    std::vector<std::vector<std::int64_t>> read_as(classes, std::vector<std::int64_t>(classes));
     for (std::size_t n = 0; n < evidence.size(); ++n) {
       for (const int position : evidence[n]) {
+        const auto at = static_cast<std::size_t>(position);
         const std::int16_t label = instances.labels[static_cast<std::int64_t>(n)][position];
-        known += label >= 0;
-        read += label >= 0 &&
-                label == most_likely(beliefs.evidence[n], symbols, static_cast<std::size_t>(position));
+        if (label < 0) continue;
+        const int symbol = most_likely(beliefs.evidence[n], symbols, at);
+        known += 1;
+        read += label == symbol;
+        const auto class_of = [&](int of) {
+          return task.pictures().class_of[at][static_cast<std::size_t>(of)];
+        };
+        if (class_of(label) >= 0 && class_of(symbol) >= 0)
+          ++read_as[static_cast<std::size_t>(class_of(label))][static_cast<std::size_t>(class_of(symbol))];
       }
     }
     if (known > 0) result["clue_accuracy"] = read / known;
+    if (known > 0 && says_nothing(task.supervision()))
+      result["clue_accuracy_matched"] = static_cast<double>(best_matching(read_as)) / known;
     if (!task.supervision().atoms.empty()) {
       if (const json observed = observed_accuracy(task, instances, alone); !observed.is_null())
         result["observed_accuracy"] = observed;

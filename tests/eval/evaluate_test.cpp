@@ -2,12 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "as2/verifier.h"
+#include "eval/matching.h"
 #include "eval/observed.h"
 #include "infer/open.h"
 #include "infer/tensor/open.h"
+#include "random.h"
 #include "support/bars.h"
 #include "support/temporary_folder.h"
 
@@ -97,6 +101,57 @@ TEST(EvaluateBoards, KeepsTheMethodsApart) {
   }
   EXPECT_EQ(result["given_clues"]["map"]["board"], 1.0);
   EXPECT_LT(result["given_clues"]["raw"]["board"].get<double>(), 1.0);
+}
+
+TEST(Matching, IsTheBestOfAllPermutations) {
+  Random random(5);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<std::vector<std::int64_t>> table(1 + static_cast<std::size_t>(round % 5));
+    for (auto& row : table) {
+      for (std::size_t k = 0; k < table.size(); ++k)
+        row.push_back(static_cast<std::int64_t>(random.below(round % 2 == 0 ? 4 : 1000)));
+    }
+    std::vector<std::size_t> order(table.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::int64_t best = 0;
+    do {
+      std::int64_t sum = 0;
+      for (std::size_t k = 0; k < order.size(); ++k) sum += table[k][order[k]];
+      best = std::max(best, sum);
+    } while (std::next_permutation(order.begin(), order.end()));
+    EXPECT_EQ(best_matching(table), best) << round;
+  }
+  EXPECT_EQ(best_matching({}), 0);
+}
+
+// Tells every digit from the others and calls each by the next one's name.
+class OneTooMany : public infer::Perceiver {
+ public:
+  std::vector<std::vector<double>> perceive(const std::vector<const infer::Picture*>& pictures) override {
+    std::vector<std::vector<double>> beliefs;
+    for (const infer::Picture* picture : pictures) {
+      const auto row = picture->pixels.begin() + 10 * 28;
+      beliefs.emplace_back(4, 0.0);
+      beliefs.back()[static_cast<std::size_t>(std::count(row, row + 28, 255) % 4)] = 1;
+    }
+    return beliefs;
+  }
+};
+
+TEST(EvaluateBoards, ClassesAreMatchedWhereNothingSaysWhatTheyAreCalled) {
+  test::TemporaryFolder folder;
+  as2::testing::write_bars(folder / "bars");
+  const auto figures = [&](const std::string& labelled) {
+    const Tiny tiny({"images.positions=[\"cell(*\"]", "images.source=" + (folder / "bars"),
+                     "labels.positions=" + labelled});
+    infer::PerceiverAndGuide networks;
+    networks.perceiver = std::make_unique<OneTooMany>();
+    return evaluate_boards(networks, tiny.task, tiny.instances, {});
+  };
+  const auto unlabelled = figures("[]");
+  EXPECT_EQ(unlabelled["clue_accuracy"], 0.0);
+  EXPECT_EQ(unlabelled["clue_accuracy_matched"], 1.0);
+  EXPECT_FALSE(figures("[\"*\"]").contains("clue_accuracy_matched"));
 }
 
 // Pairs of pictures; their sum is a position, or whether the first is greater is derived.
