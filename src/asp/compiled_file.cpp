@@ -78,9 +78,9 @@ class MapReader : public AspifHandler {
   bool has_map = false;
 
  private:
-  static Json value(std::string_view text, std::string_view prefix) {
+  Json value(std::string_view text, std::string_view prefix) const {
     if (text.substr(0, prefix.size()) != prefix) return nullptr;
-    return Json::parse(text.substr(prefix.size()));
+    return parse_json<Json>(text.substr(prefix.size()), here());
   }
 
   void read_map(const Json& json) {

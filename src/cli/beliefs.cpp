@@ -56,7 +56,7 @@ json parse_object(const Document& document, const std::string& what) {
   };
   json parsed;
   try {
-    parsed = json::parse(document.text, watch);
+    parsed = parse_json(document.text, document.location, watch);
   } catch (const json::parse_error& error) {
     SourceLocation location = document.location;
     const std::size_t end = std::min(document.text.size(), static_cast<std::size_t>(error.byte));

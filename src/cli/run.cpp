@@ -6,8 +6,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <filesystem>
 #include <iostream>
 #include <new>
@@ -130,6 +133,22 @@ std::string lack_of_memory(const std::exception& error) {
   return lack ? first : "";
 }
 
+// What destroys a JSON document allocates, and where it cannot, the program ends here: without memory, and
+// with nothing to throw to.
+std::terminate_handler usual_end = nullptr;
+[[noreturn]] void end_without_memory() {
+  try {
+    if (const std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);
+  } catch (const std::bad_alloc&) {
+    constexpr char kMessage[] = "error: not enough memory\nnote: free some, or raise the limit (ulimit -v)\n";
+    [[maybe_unused]] const ssize_t said = ::write(STDERR_FILENO, kMessage, sizeof kMessage - 1);
+    _exit(kEnvironment);
+  } catch (...) {
+  }
+  usual_end();
+  std::abort();
+}
+
 // A file that the standard library could not find, make or remove.
 int report_file_fault(const fs::filesystem_error& error) {
   try {
@@ -160,6 +179,8 @@ int continue_in_tensor_program() {
 
 int run(int argc, char** argv, const std::vector<Verb>& verbs, void (*declare_common)(CLI::App&)) {
   command_line = argv;
+  usual_end = std::set_terminate(end_without_memory);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file too large for `ulimit -f` is an error to report, not an end
   try {
     const int code = run_checked(argc, argv, verbs, declare_common);
     require_written_output();
@@ -175,7 +196,7 @@ int run(int argc, char** argv, const std::vector<Verb>& verbs, void (*declare_co
     return kEnvironment;
   } catch (const NumericError& error) {  // the settings, or the examples, are at fault
     std::cerr << error.what() << '\n';
-    return kInternal;
+    return kInputAtFault;
   } catch (const fs::filesystem_error& error) {
     return report_file_fault(error);
   } catch (const std::exception& error) {
@@ -188,7 +209,7 @@ int run(int argc, char** argv, const std::vector<Verb>& verbs, void (*declare_co
     std::cerr
         << "internal error: " << readable(error.what())
         << "\nnote: this is a fault of AS2, not of your input; please report it with the command line\n";
-    return kInputAtFault;
+    return kInternal;
   }
 }
 

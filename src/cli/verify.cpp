@@ -55,7 +55,7 @@ compile::Assignment parse_model(const nlohmann::json& model, const SourceLocatio
 
 // The assignments of a document: one, or what `as2 decode --json` printed, all its `models` included.
 std::vector<compile::Assignment> parse_document(const Document& document, const ConstraintProgram& program) {
-  const auto json = nlohmann::json::parse(document.text, nullptr, false);
+  const auto json = parse_json(document.text, document.location, nullptr, false);
   const bool decoded = json.is_object() && json.contains("assignment") &&
                        (json["assignment"].is_object() || json["assignment"].is_null());
   if (!decoded) return {parse_assignment(document, program)};

@@ -128,7 +128,7 @@ class Reader {
       return true;
     };
     try {
-      return Json::parse(text, no_duplicates);
+      return parse_json(text, {path_.string()}, no_duplicates);
     } catch (const Json::exception& error) {
       fail(path_, std::string("the header is not JSON: ") + error.what());
     }

@@ -39,7 +39,7 @@ json parse_object(const std::string& text, const SourceLocation& place) {
   };
   json parsed;
   try {
-    parsed = json::parse(text, watch);
+    parsed = parse_json(text, place, watch);
   } catch (const json::exception& error) {
     throw InputError(place, "not JSON: " + shortened(error.what()), {kForm});
   }

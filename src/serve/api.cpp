@@ -153,7 +153,7 @@ std::string listed(const Endpoint& endpoint) {
 
 json parse(const std::string& body) {
   try {
-    json document = json::parse(body);
+    json document = parse_json(body, {});
     if (!document.is_object())
       throw InputError(std::string("found a JSON ") + document.type_name() + ", expected an object",
                        {"send {\"program\": \"…\", …}"});

@@ -114,7 +114,7 @@ Jobs::~Jobs() {
   remove_tree(folder_);
 }
 
-Reply Jobs::run(const Call& call) {
+Reply Jobs::run(const std::function<Call()>& make_call) {
   {
     std::unique_lock lock(mutex_);
     if (running_ >= options_.at_once && waiting_ >= options_.waiting)
@@ -128,7 +128,9 @@ Reply Jobs::run(const Call& call) {
   }
   Reply reply;
   try {
-    reply = run_now(call);
+    reply = run_now(make_call);
+  } catch (const std::bad_alloc&) {
+    reply = error_reply(503, "the server has not enough memory\nnote: try again in a second");
   } catch (const std::exception& error) {
     reply = error_reply(503, error.what());
   }
@@ -140,7 +142,13 @@ Reply Jobs::run(const Call& call) {
   return reply;
 }
 
-Reply Jobs::run_now(const Call& call) {
+Reply Jobs::run_now(const std::function<Call()>& make_call) {
+  Call call;
+  try {
+    call = make_call();
+  } catch (const InputError& error) {
+    return error_reply(400, error.what());
+  }
   long number = 0;
   {
     const std::lock_guard lock(mutex_);

@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <filesystem>
+#include <functional>
 #include <mutex>
 #include <string>
 
@@ -34,11 +35,12 @@ class Jobs {
   Jobs& operator=(const Jobs&) = delete;
 
   // What the command line printed. The status says whose fault it was: 422 the input's, 400 the request's,
-  // 500 ours, 503 too much work or too little machine, 504 the time limit.
-  Reply run(const Call& call);
+  // 500 ours, 503 too much work or too little machine, 504 the time limit. `make_call`, which may throw
+  // InputError, is asked when it is the request's turn: what reads its body can take many times its memory.
+  Reply run(const std::function<Call()>& make_call);
 
  private:
-  Reply run_now(const Call& call);
+  Reply run_now(const std::function<Call()>& make_call);
 
   JobOptions options_;
   std::string program_;

@@ -62,7 +62,10 @@ class Connections : public httplib::TaskQueue {
         queue_.pop_front();
       }
       taken_.notify_one();
-      connection();
+      try {
+        connection();
+      } catch (const std::bad_alloc&) {  // outside a request: one connection lost, and not the server
+      }
     }
   }
 
@@ -129,11 +132,7 @@ void add_api(httplib::Server& server, Jobs& jobs, const CallLimits& limits) {
         send(error_reply(415, "expected Content-Type: application/json"), response);
         return;
       }
-      try {
-        send(jobs.run(call_of_document(verb, request.body, limits)), response);
-      } catch (const InputError& error) {
-        send(error_reply(400, error.what()), response);
-      }
+      send(jobs.run([&] { return call_of_document(verb, request.body, limits); }), response);
     });
   }
   server.Post("/api/solve", [&jobs](const auto& request, auto& response) {
@@ -143,11 +142,7 @@ void add_api(httplib::Server& server, Jobs& jobs, const CallLimits& limits) {
            response);
       return;
     }
-    try {
-      send(jobs.run(call_of_picture(request.body, request.params)), response);
-    } catch (const InputError& error) {
-      send(error_reply(400, error.what()), response);
-    }
+    send(jobs.run([&] { return call_of_picture(request.body, request.params); }), response);
   });
 }
 
@@ -204,9 +199,16 @@ void serve(const ServerOptions& options, const std::atomic<bool>& stop,
   server.set_error_handler([](const httplib::Request&, httplib::Response& response) {
     if (response.body.empty()) send(error_reply(response.status, message_of(response.status)), response);
   });
-  server.set_exception_handler([](const httplib::Request&, httplib::Response& response, std::exception_ptr) {
-    send(error_reply(500, "internal error"), response);
-  });
+  server.set_exception_handler(
+      [](const httplib::Request&, httplib::Response& response, const std::exception_ptr& thrown) {
+        try {
+          std::rethrow_exception(thrown);
+        } catch (const std::bad_alloc&) {
+          send(error_reply(503, "the server has not enough memory\nnote: try again in a second"), response);
+        } catch (...) {
+          send(error_reply(500, "internal error"), response);
+        }
+      });
   add_pages(server, pages);
   add_api(server, jobs, options.jobs.limits);
 

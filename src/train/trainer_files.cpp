@@ -27,7 +27,7 @@ std::vector<json> read_records(const std::filesystem::path& path) {
   int number = 0;
   for (std::string line; std::getline(lines, line);) {
     ++number;
-    json record = json::parse(line, nullptr, false);
+    json record = parse_json(line, {path.string(), number}, nullptr, false);
     if (!record.is_object() || !record.value("step", json()).is_number()) {
       throw InputError({path.string(), number}, "the line is damaged: expected a JSON object with a step",
                        {"remove the line; the others are kept"});
@@ -233,8 +233,8 @@ void Trainer::take_place(const json& place) {
 std::string Trainer::read_state() {
   const std::filesystem::path path = folder_ / "state.safetensors";
   const formats::SafeTensorFile file = formats::read_safetensors(path);
-  const json place =
-      json::parse(file.metadata.count("place") ? file.metadata.at("place") : "", nullptr, false);
+  const json place = parse_json(file.metadata.count("place") ? file.metadata.at("place") : "",
+                                {path.string()}, nullptr, false);
   if (!place.is_object()) throw InputError({path.string()}, "not the state of a training run");
   if (place.value("program", json()) != task_.program().hash) {
     throw InputError({path.string()}, "was trained on another program",

@@ -72,6 +72,22 @@ TEST(Beliefs, WhatIsNoJsonHasItsCause) {
   EXPECT_THAT(refusal(R"j({"on": {"true": NaN}})j"), HasSubstr("no NaN and no infinity"));
 }
 
+// What prints and copies a value calls itself for every level: the stack would not be enough.
+TEST(Beliefs, DeepJsonIsRefusedBeforeItIsPrinted) {
+  const auto nested = [](std::size_t depth) {
+    return "{\n\"on\": " + std::string(depth, '[') + std::string(depth, ']') + "}";
+  };
+  EXPECT_THAT(refusal(nested(1'000'000)), HasSubstr("b.json:8: error: JSON with more than 500 lists"));
+  EXPECT_THAT(refusal(nested(500)), HasSubstr("more than 500 lists"));
+  EXPECT_THAT(refusal(nested(499)), HasSubstr("expected an object of symbols"));
+  // Side by side and within a string they do no harm.
+  EXPECT_THAT(refusal("{\"\\\"" + std::string(1000, '[') + "\": 1}"), HasSubstr("has no position"));
+  std::string flat = "[0";
+  for (int k = 0; k < 1000; ++k) flat += ",[]";
+  EXPECT_THAT(refusal("{\"on\": " + flat + "]}"), HasSubstr("expected an object of symbols"));
+  EXPECT_THROW(parse_assignment({nested(1'000'000), {"a.json", 1}}, two_cells()), InputError);
+}
+
 TEST(Beliefs, RefusesWhatIsNoDistributionAndSaysWhere) {
   EXPECT_THAT(refusal(R"j({"on": {"true": -0.5, "false": 1.5}})j"),
               HasSubstr("b.json:7: error: beliefs of 'on': 'true' is -0.5"));

@@ -73,6 +73,14 @@ SafeTensorFile example() {
   return file;
 }
 
+TEST_F(Safetensors, DeepHeadersAreRefused) {
+  constexpr std::size_t kDepth = 1'000'000;
+  put_header("{\"t\": {\"dtype\": " + std::string(kDepth, '[') + std::string(kDepth, ']') +
+                 ", \"shape\": [], \"data_offsets\": [0, 0]}}",
+             0);
+  expect_error("more than 500 lists and objects");
+}
+
 TEST_F(Safetensors, RoundTrip) {
   const SafeTensorFile written = example();
   write_safetensors(path(), written);

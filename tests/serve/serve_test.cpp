@@ -3,14 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <chrono>
-#include <fstream>
 #include <condition_variable>
+#include <fstream>
 #include <future>
-#include <nlohmann/json.hpp>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
 
@@ -123,7 +124,6 @@ class ServeTest : public ::testing::Test {
     return json::parse(run_as2(folder(), arguments).out, nullptr, false);
   }
   bool alive() const { return get("/").status == 200; }
-
   // Until a request is being worked on: its files stand in a folder below the server's own.
   void wait_for_work() const {
     const auto works = [&] {
@@ -134,6 +134,7 @@ class ServeTest : public ::testing::Test {
     };
     while (!works()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
+
   std::filesystem::path folder() const { return folder_.str(); }
 
   test::TemporaryFolder folder_;
@@ -300,9 +301,9 @@ TEST_F(ServeTest, LimitsHold) {
       post("/api/decode", {{"program", hard}, {"beliefs", json::object()}, {"models", 100000}});
   EXPECT_EQ(searched.status, 504) << searched.body.substr(0, 200);
   EXPECT_THAT(searched.error(), HasSubstr("stopped after 1 s"));
-
   EXPECT_TRUE(alive());
 }
+
 // One at work, one waiting: the third and fourth are refused. Work lasts here until the file `enough` is
 // there.
 TEST_F(ServeTest, RefusesWhoWouldWaitTooLong) {
@@ -357,6 +358,14 @@ TEST_F(ServeTest, SurvivesWhatIsNoRequest) {
   std::string deep;
   for (int k = 0; k < 50000; ++k) deep += "{\"a\":";
   EXPECT_EQ(post_text("/api/check", deep).status, 400);
+  // Closed again it is valid, and deeper than any stack.
+  constexpr std::size_t kDepth = 1'000'000;
+  const Response valid =
+      post_text("/api/decode", "{\"program\": \"{a}.\", \"beliefs\": {\"a\": " + std::string(kDepth, '[') +
+                                   std::string(kDepth, ']') + "}}");
+  EXPECT_EQ(valid.status, 400);
+  EXPECT_THAT(valid.error(), HasSubstr("more than 500 lists and objects"));
+  EXPECT_TRUE(alive());
   EXPECT_EQ(post_text("/api/check", "{\"program\": \"a(\xff). \"}").status, 400);
   EXPECT_EQ(
       post("/api/decode",
@@ -386,6 +395,45 @@ TEST_F(ServeTest, LeavesNothingBehind) {
   server_->interrupt();
   EXPECT_EQ(server_->finish().exit_code, 0);
   EXPECT_TRUE(std::filesystem::is_empty(folder() / "tmp"));
+}
+
+// What destroys a JSON document allocates as well, and would end the server where it cannot.
+TEST_F(ServeTest, OutlivesALackOfMemory) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "a sanitizer takes terabytes of addresses";
+#endif
+  rlimit memory{}, stack{};
+  getrlimit(RLIMIT_AS, &memory);
+  getrlimit(RLIMIT_STACK, &stack);
+  const rlimit little{rlim_t{250} << 20, memory.rlim_max}, small{rlim_t{256} << 10, stack.rlim_max};
+  setrlimit(RLIMIT_AS, &little);
+  setrlimit(RLIMIT_STACK, &small);  // of 64 threads
+  start();
+  setrlimit(RLIMIT_AS, &memory);
+  setrlimit(RLIMIT_STACK, &stack);
+  std::string many = "{\"program\": \"{a}.\", \"beliefs\": {\"a\": [0";
+  while (many.size() < 14'000'000) many += ",0";
+  for (int k = 0; k < 3; ++k) {
+    const Response refused = post_text("/api/decode", many + "]}}");
+    EXPECT_EQ(refused.status, 503);
+    EXPECT_THAT(refused.error(), HasSubstr("not enough memory"));
+  }
+  EXPECT_TRUE(alive());
+}
+
+TEST_F(ServeTest, OutlivesAFullDisk) {
+  for (const auto& [name, value] : {std::pair("AS2_FAULT_FOLDER", (folder() / "tmp").string()),
+                                    std::pair("AS2_FAULT", std::string("write:1:fail")),
+                                    std::pair("ASAN_OPTIONS", std::string("verify_asan_link_order=0")),
+                                    std::pair("LD_PRELOAD", std::string(AS2_FAULTS))})
+    setenv(name, value.c_str(), 1);
+  start();
+  for (const char* name : {"LD_PRELOAD", "AS2_FAULT", "AS2_FAULT_FOLDER"}) unsetenv(name);
+  const Response full = post("/api/check", {{"program", "a."}});
+  EXPECT_EQ(full.status, 503);
+  EXPECT_THAT(full.error(), HasSubstr("cannot be written: No space left on device"));
+  EXPECT_TRUE(alive());
+  EXPECT_EQ(post("/api/check", {{"program", "a."}}).status, 200);
 }
 
 TEST_F(ServeTest, APortInUseIsSaid) {
