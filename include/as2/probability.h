@@ -130,9 +130,10 @@ struct Approximation {
   double log_p_program = 0;
   std::vector<double> queries;
   double bound = 0;  // no query's true probability is further off; when sampling, with 95 % confidence
+  std::vector<int> contradicting;  // positions, as few as possible, whose weights of 0 leave no answer
 };
-// Sums over the `most` best answers: log_p_program is a lower bound; −∞ where none weighs anything (`bound` is
-// then 0) or none was found in time (1). `seconds` limits the search; 0: no limit.
+// Sums over the `most` best answers: log_p_program is a lower bound; −∞ where none weighs anything (`bound`
+// is then 0) or none was found in time (1). `seconds` limits the search; 0: no limit.
 Approximation sum_best(const compile::ConstraintProgram& program, const decode::Beliefs& beliefs,
                        const std::vector<char>& believed, const std::vector<Observation>& queries, int most,
                        double seconds = 0);

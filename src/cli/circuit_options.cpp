@@ -57,10 +57,7 @@ prob::Approximation CircuitOptions::approximate(const compile::ConstraintProgram
   return prob::sum_drawn(program, beliefs, believed, queries, size(kDrawnByDefault), seed);
 }
 
-void CircuitOptions::refuse_nothing_found(const prob::Approximation& found) const {
-  if (found.bound == 0)
-    throw InputError("P(program) = 0: no answer set agrees with what is given",
-                     {"`as2 decode --explain` says what contradicts the beliefs"});
+void CircuitOptions::refuse_nothing_found() const {
   throw InputError("no answer set was found within the " + in_digits(time_budget) + " s of --time-budget",
                    {"--time-budget allows more; 0: no limit"});
 }

@@ -31,8 +31,8 @@ struct CircuitOptions {
   prob::Approximation approximate(const compile::ConstraintProgram& program, const decode::Beliefs& beliefs,
                                   const std::vector<char>& believed,
                                   const std::vector<prob::Observation>& queries, std::uint64_t seed) const;
-  // Why the approximation has nothing to go by.
-  [[noreturn]] void refuse_nothing_found(const prob::Approximation& found) const;
+  // The search for the best answers found none in time.
+  [[noreturn]] void refuse_nothing_found() const;
   // How far off the approximation's probabilities may be, in a sentence.
   std::string text_of_bound(double bound) const;
 };

@@ -281,7 +281,7 @@ class Predicting {
     const prob::Weights weights = prob::weights_of(circuit_, *program_, beliefs, believed);
     const prob::Evaluated evaluated = prob::evaluate(circuit_, {weights});
     const double log_p = evaluated.log_value[0];
-    if (std::isinf(log_p)) refuse_contradiction();
+    if (std::isinf(log_p)) refuse_contradiction(prob::contradicting_positions(circuit_, *program_, weights));
     const std::vector<double> marginals = prob::marginals(circuit_, weights, evaluated, 0);
     std::vector<double> p;
     for (const Observation& query : queries) {
@@ -301,14 +301,21 @@ class Predicting {
                                   const std::vector<Observation>& queries, Json& json) const {
     const prob::Approximation found =
         arguments_.circuit.approximate(*program_, beliefs, believed, queries, /*seed=*/1);
-    if (std::isinf(found.log_p_program)) arguments_.circuit.refuse_nothing_found(found);
+    if (std::isinf(found.log_p_program)) {
+      if (found.bound == 0) refuse_contradiction(found.contradicting);
+      arguments_.circuit.refuse_nothing_found();
+    }
     json["bound"] = found.bound;
     return found.queries;
   }
 
-  [[noreturn]] void refuse_contradiction() const {
-    throw InputError("P(program) = 0: no answer set agrees with what is given",
-                     {"leave --query and \"observed\" out to see what was read"});
+  [[noreturn]] void refuse_contradiction(const std::vector<int>& positions) const {
+    if (positions.empty()) throw InputError("P(program) = 0: the program has no answer set at all");
+    std::vector<std::string> names;
+    for (const int position : positions) names.push_back(program_->positions[position].name);
+    throw InputError("P(program) = 0: no answer set agrees with what is given at " + joined(names),
+                     {"without any one of them there are answer sets; leave --query and \"observed\" out to "
+                      "see what was read"});
   }
 
   void print(const SourceLocation& place, const Json& json) const {

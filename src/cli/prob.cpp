@@ -210,7 +210,10 @@ Json approximate_answer(const ProbArguments& arguments, const ConstraintProgram&
   }
   const prob::Approximation found = arguments.circuit.approximate(program, entry.beliefs, entry.believed,
                                                                   queries, arguments.seed.value_or(1));
-  if (std::isinf(found.log_p_program)) arguments.circuit.refuse_nothing_found(found);
+  if (std::isinf(found.log_p_program)) {
+    if (found.bound == 0) refuse_contradiction(program, found.contradicting);
+    arguments.circuit.refuse_nothing_found();
+  }
   Json json;
   json["log_p_program"] = found.log_p_program;
   const auto begin = found.queries.begin();

@@ -50,27 +50,27 @@ std::pair<double, double> log_totals(const ConstraintProgram& program, const dec
 }
 
 // The program without the symbols that weigh 0: the decoder floors them, so an answer that has one could
-// stand before others that weigh more. False: a position has no other symbol.
-bool forbid_weightless(ConstraintProgram& program, const decode::Beliefs& weights) {
+// stand before others that weigh more. One group per position, after the program's own. The position that has
+// no other symbol; -1: there is none.
+int forbid_weightless(ConstraintProgram& program, const decode::Beliefs& weights) {
   const std::size_t stride = static_cast<std::size_t>(program.max_symbols());
-  compile::Group group;
-  group.family = static_cast<int>(program.families.size());
-  compile::Nogoods nogoods;
+  const int family = static_cast<int>(program.families.size());
   for (std::size_t i = 0; i < program.positions.size(); ++i) {
-    compile::SetLiteral weightless{static_cast<int>(i), {}};
+    const int position = static_cast<int>(i);
+    compile::SetLiteral weightless{position, {}};
     for (std::size_t s = 0; s < program.positions[i].symbols.size(); ++s) {
       if (weights[i * stride + s] == 0) weightless.symbols.push_back(static_cast<int>(s));
     }
     if (weightless.symbols.empty()) continue;
-    if (weightless.symbols.size() == program.positions[i].symbols.size()) return false;
-    group.positions.push_back(static_cast<int>(i));
-    nogoods.push_back({{std::move(weightless)}});
+    if (weightless.symbols.size() == program.positions[i].symbols.size()) return position;
+    compile::Group group;
+    group.family = family;
+    group.positions = {position};
+    group.content = compile::Nogoods{{{std::move(weightless)}}};
+    program.groups.push_back(std::move(group));
   }
-  if (nogoods.empty()) return true;
-  group.content = std::move(nogoods);
   program.families.push_back({"symbols that weigh nothing", {}, ""});
-  program.groups.push_back(std::move(group));
-  return true;
+  return -1;
 }
 
 }  // namespace
@@ -85,15 +85,22 @@ Approximation sum_best(const ConstraintProgram& program, const decode::Beliefs& 
   result.log_p_program = kNothing;
   ConstraintProgram possible = program;
   possible.objectives.clear();
-  if (!forbid_weightless(possible, weights)) return result;
+  if (const int empty = forbid_weightless(possible, weights); empty >= 0) {
+    result.contradicting = {empty};
+    return result;
+  }
   decode::DecodeOptions options;
   options.models = most;
-  options.minimal_conflict = false;
   options.time_budget_seconds = seconds;
-  const decode::Decoded decoded = decode::Decoder(std::move(possible)).decode({weights, {}, {}, {}}, options);
+  const decode::Decoder decoder(std::move(possible));
+  const decode::Decoded decoded = decoder.decode({weights, {}, {}, {}}, options);
   const bool ordered = decoded.status == decode::Status::kOptimal;
   if (decoded.models.empty()) {
     result.bound = decoded.status == decode::Status::kUnsatisfiable ? 0 : 1;
+    for (const int g : decoded.conflict.groups) {
+      if (static_cast<std::size_t>(g) >= program.groups.size())
+        result.contradicting.push_back(decoder.program().groups[static_cast<std::size_t>(g)].positions[0]);
+    }
     return result;
   }
 

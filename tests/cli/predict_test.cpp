@@ -159,6 +159,21 @@ TEST_F(PredictVerb, LinesDifferInWhatIsGivenAndObserved) {
   EXPECT_THAT(lines[4]["error"].get<std::string>(), HasSubstr("no atom 'sum(8)'"));
 }
 
+// 0 + 5 is not 0, whatever the first digit: the positions at fault are named, with a circuit or without.
+TEST_F(PredictVerb, WhatContradictsTheProgramIsNamed) {
+  const Json line = {{"labels", {{"digit(1,_)", 0}, {"digit(2,_)", 5}, {"total(_)", 0}}},
+                     {"evidence", {"digit(1,_)", "digit(2,_)", "total(_)"}},
+                     {"observed", {"digit(1,0)"}}};
+  write_file(path("clash.jsonl"), line.dump() + "\n");
+  for (const std::string approx : {"", " --approx top-k"}) {
+    const Finished finished = run("--model addition --instances clash.jsonl --json" + approx);
+    EXPECT_EQ(finished.exit_code, 1);
+    EXPECT_THAT(finished.err, HasSubstr("P(program) = 0: no answer set agrees with what is given at "
+                                        "total(_), digit(2,_)\n"))
+        << approx;
+  }
+}
+
 TEST_F(PredictVerb, ManyExamplesAsOneByOneOnAnyNumberOfThreads) {
   std::string list, ones;
   for (int n = 0; n < 40; ++n) {
