@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "as2/circuit_operator.h"
@@ -107,13 +108,20 @@ TEST(OperatorOnCuda, IsThePlainEvaluation) {
     const auto rows = random_weights(random, circuit, 1 + below(random, 20), below(random, 2) == 0);
     const prob::Evaluated plain = prob::evaluate(circuit, rows);
     const CircuitOperator function(circuit, program);
-    const torch::Tensor values = function.log_value(tensor_of(rows).to(torch::kFloat32).cuda()).cpu();
+    const auto [values, gradient] = value_and_gradient(function, tensor_of(rows).to(torch::kFloat32).cuda());
     for (std::size_t b = 0; b < rows.size(); ++b) {
-      const double value = values[static_cast<std::int64_t>(b)].item<double>(), truth = plain.log_value[b];
+      const auto row = static_cast<std::int64_t>(b);
+      const double value = values[row].item<double>(), truth = plain.log_value[b];
       if (std::isinf(truth)) {
         EXPECT_EQ(value, -INFINITY);
-      } else {
-        EXPECT_NEAR(value, truth, 1e-5 * std::max(1.0, std::abs(truth)));
+        continue;
+      }
+      EXPECT_NEAR(value, truth, 1e-5 * std::max(1.0, std::abs(truth)));
+      const std::vector<double> expected = prob::gradient(circuit, plain, static_cast<int>(b));
+      const double scale = std::max(1.0, *std::max_element(expected.begin(), expected.end()));
+      for (int i = 0; i < circuit.inputs(); ++i) {
+        if (rows[b][i] == 0) continue;  // what is forbidden stays so
+        EXPECT_NEAR(gradient[row][i].item<double>(), expected[i], 1e-5 * scale) << "input " << i;
       }
     }
   }
