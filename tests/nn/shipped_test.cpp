@@ -21,8 +21,11 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr double kTolerance = 1e-3;  // relative to the number, or to 1 if that is larger
-constexpr int kPasses = 6;           // rounding grows with the passes of a board not yet solved
+// Relative to the number, or to 1 if that is larger. float32 has 1e-7, and each processor adds up in the
+// order that suits its instructions: layers and passes make 7e-6 of that with AVX2 or AVX-512, and 4e-5
+// without either. Other releases of LibTorch, and CUDA, have other kernels.
+constexpr double kTolerance = 1e-4, kToleranceElsewhere = 1e-3;
+constexpr int kPasses = 6;  // rounding grows with the passes of a board not yet solved
 
 const std::filesystem::path kGolden = std::filesystem::path(AS2_SOURCE_DIR) / "tests/nn/shipped.json";
 
@@ -113,19 +116,22 @@ std::vector<double> sample(const torch::Tensor& tensor) {
   return values;
 }
 
-void expect_near(const Json& expected, const torch::Tensor& tensor, const std::string& what) {
+void expect_near(const Json& expected, const torch::Tensor& tensor, double tolerance,
+                 const std::string& what) {
   const auto values = sample(tensor);
   ASSERT_EQ(values.size(), expected.size()) << what;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double wanted = expected[i];
-    EXPECT_NEAR(values[i], wanted, kTolerance * std::max(1., std::abs(wanted))) << what << ' ' << i;
+    EXPECT_NEAR(values[i], wanted, tolerance * std::max(1., std::abs(wanted))) << what << ' ' << i;
   }
 }
 
-void expect_golden(const std::string& model, const Outputs& outputs) {
+void expect_golden(const std::string& model, const Outputs& outputs, torch::DeviceType device) {
+  const double tolerance =
+      device == torch::kCPU && TORCH_VERSION_MAJOR == 1 ? kTolerance : kToleranceElsewhere;
   const Json golden = Json::parse(read_file(kGolden)).at(model);
-  expect_near(golden.at("image_logits"), outputs.image_logits, "image logit");
-  if (outputs.logits.defined()) expect_near(golden.at("logits"), outputs.logits, "logit");
+  expect_near(golden.at("image_logits"), outputs.image_logits, tolerance, "image logit");
+  if (outputs.logits.defined()) expect_near(golden.at("logits"), outputs.logits, tolerance, "logit");
 }
 
 TEST_P(ShippedModel, GivesWhatItGave) {
@@ -137,14 +143,14 @@ TEST_P(ShippedModel, GivesWhatItGave) {
     if (outputs.logits.defined()) entry["logits"] = sample(outputs.logits);
     std::ofstream(kGolden) << golden.dump(1) << '\n';
   }
-  expect_golden(GetParam().model, outputs);
+  expect_golden(GetParam().model, outputs, torch::kCPU);
 }
 
 TEST_P(ShippedModel, GivesItOnCuda) {
   if (!torch::cuda::is_available()) GTEST_SKIP() << "no CUDA device";
   at::globalContext().setAllowTF32CuDNN(false);
   at::globalContext().setAllowTF32CuBLAS(false);
-  expect_golden(GetParam().model, run(torch::kCUDA));
+  expect_golden(GetParam().model, run(torch::kCUDA), torch::kCUDA);
 }
 
 TEST_P(ShippedModel, GivesItInPyTorch) {
