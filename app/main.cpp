@@ -9,7 +9,7 @@ int main(int argc, char** argv) {
       {"check", "Compiles a program and shows its positions, families and groups", declare_check,
        "a smaller instance of the program needs less"},
       {"data", "Fetches and checks MNIST, generates boards and tuples, renders images", declare_data,
-       "make fewer at a time: --count"},
+       "make fewer at a time, or raise the limit (ulimit -v)"},
       {"decode", "An assignment that satisfies the program, from beliefs", declare_decode,
        "a smaller instance of the program needs less, and so do fewer documents or --threads 1"},
       {"predict", "A trained model on given pictures: beliefs, answer, probabilities", declare_predict,

@@ -70,15 +70,16 @@ int fill(Descriptor& file, const std::function<void(std::ostream&)>& write) {
   return 0;
 }
 
-// Where a chain of symbolic links ends; empty if it leads into /proc, as that of /dev/stdout does: such a
-// link stands for an open file of any kind.
+// Where a chain of symbolic links ends; empty if it leads through /proc, as those of /dev/stdout and
+// /dev/fd/3 do: such a link stands for an open file of any kind.
 fs::path behind_links(fs::path path) {
   std::error_code error;
   for (int hops = 0; fs::is_symlink(path, error); ++hops) {
     if (hops == 40) throw_file_error(path, kCannotBeWritten, ELOOP);
+    // The link may stand in a folder that is itself reached by a link, as /dev/fd is.
+    if (fs::weakly_canonical(path.parent_path(), error).string().rfind("/proc/", 0) == 0) return {};
     const fs::path next = fs::read_symlink(path, error);
     path = next.is_absolute() ? next : path.parent_path() / next;
-    if (path.lexically_normal().string().rfind("/proc/", 0) == 0) return {};
   }
   return path;
 }
@@ -107,8 +108,9 @@ void throw_file_error(const fs::path& path, const std::string& what, int code) {
     case EROFS:
     case ETXTBSY:
       throw InputError({path.string()}, message);
-    case EDQUOT:
     case EFBIG:
+      throw EnvironmentError({path.string()}, message, {"raise the limit on the size of files: ulimit -f"});
+    case EDQUOT:
     case ENOSPC:
       throw EnvironmentError({path.string()}, message, {"make room, or write to another disk"});
     case EMFILE:

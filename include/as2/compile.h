@@ -31,8 +31,10 @@ GroundProgram ground_text(const std::string& text, const std::string& name,
 // Leaves these external atoms open: they become Boolean positions. InputError if one is no external atom.
 void free_externals(GroundProgram& program, const std::vector<std::string>& atoms);
 
-// The text of an `.as2c` file: tagged aspif with the source map in comment lines.
-std::string save_compiled(const std::vector<std::string>& files, const GroundOptions& options = {});
+// The text of an `.as2c` file: tagged aspif with the source map in comment lines. `read` is told every file
+// that was read, included ones as well.
+std::string save_compiled(const std::vector<std::string>& files, const GroundOptions& options = {},
+                          std::vector<std::string>* read = nullptr);
 GroundProgram load_compiled(const std::string& text, const std::string& name);
 
 }  // namespace as2::asp

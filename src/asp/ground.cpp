@@ -125,9 +125,14 @@ GroundProgram ground_text(const std::string& text, const std::string& name, cons
   return build(grounded.aspif, kGringoOutput, std::move(grounded.map), name, options);
 }
 
-std::string save_compiled(const std::vector<std::string>& files, const GroundOptions& options) {
+std::string save_compiled(const std::vector<std::string>& files, const GroundOptions& options,
+                          std::vector<std::string>* read) {
   require_sources(files);
-  const Grounded grounded = ground_source(read_program(files, options.includes), options);
+  const SourceProgram source = read_program(files, options.includes);
+  if (read) {
+    for (const auto& file : source.files) read->push_back(file->name());
+  }
+  const Grounded grounded = ground_source(source, options);
   // Throws if it cannot be read.
   build_ground_program(grounded.aspif, kGringoOutput, grounded.map, options.size_limit);
   return write_compiled(grounded.aspif, grounded.map);

@@ -156,16 +156,24 @@ Both add_rows(bool always, const Boards& boards, native::Threads& threads, Json&
   return {ours, theirs};
 }
 
+// Removed again, whatever happens meanwhile.
+struct PictureFolder {
+  PictureFolder() { fs::create_directories(path); }
+  ~PictureFolder() { remove_tree(path); }
+  PictureFolder(const PictureFolder&) = delete;
+  PictureFolder& operator=(const PictureFolder&) = delete;
+  const fs::path path = fs::temp_directory_path() / ("as2-bench-" + std::to_string(getpid()));
+};
+
 }  // namespace
 
 Json measure_solve(const Options&, const ReportStep&) {
   const Boards boards = draw_boards();
   // Before this process holds networks: starting a child copies the tables of all its memory.
-  const fs::path folder = fs::temp_directory_path() / ("as2-bench-" + std::to_string(getpid()));
-  fs::create_directories(folder);
+  const PictureFolder folder;
   std::vector<std::string> files;
   for (std::size_t k = 0; k < kBoards; ++k) {
-    files.push_back((folder / (std::to_string(k) + ".png")).string());
+    files.push_back((folder.path / (std::to_string(k) + ".png")).string());
     formats::write_png(files.back(), boards.pictures[k]);
   }
   Process one;
@@ -175,7 +183,6 @@ Json measure_solve(const Options&, const ReportStep&) {
     one.megabytes = std::max(one.megabytes, fresh.megabytes);
   }
   const Process all = solve_in_process(files);
-  remove_tree(folder);
 
   native::Threads threads;
   Json rows = Json::array();

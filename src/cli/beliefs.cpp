@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <iostream>
 #include <iterator>
+#include <map>
 #include <set>
 #include <unordered_map>
 
@@ -322,9 +324,18 @@ std::vector<Document> split_documents(const std::string& text, const std::string
   return {{text, {name, 1}}};
 }
 
+// A pipe can be read only once, and more than one part of a verb asks for its documents.
 std::vector<Document> read_documents(const std::string& path) {
-  if (path != "-") return split_documents(read_file(path), path);
-  return split_documents({std::istreambuf_iterator<char>(std::cin), {}}, "<stdin>");
+  static std::map<std::string, std::string> streams;
+  const std::string name = path == "-" ? "<stdin>" : path;
+  std::error_code none;
+  if (path != "-" && (std::filesystem::is_regular_file(path, none) || !std::filesystem::exists(path, none)))
+    return split_documents(read_file(path), name);
+  if (streams.count(path) == 0) {
+    streams[path] =
+        path == "-" ? std::string(std::istreambuf_iterator<char>(std::cin), {}) : read_file(path);
+  }
+  return split_documents(streams.at(path), name);
 }
 
 decode::Beliefs parse_beliefs(const Document& document, const compile::ConstraintProgram& program,

@@ -122,8 +122,10 @@ int check(const CheckOptions& options) {
   const asp::GroundOptions ground_options = options.program->ground_options();
   if (!options.save.empty()) refuse_to_overwrite(options.program->files, options.save);
   // With --save the program is read back from what will be saved: standard input can be read only once.
+  std::vector<std::string> read;
   const std::string saved =
-      options.save.empty() ? "" : asp::save_compiled(options.program->files, ground_options);
+      options.save.empty() ? "" : asp::save_compiled(options.program->files, ground_options, &read);
+  if (!options.save.empty()) refuse_to_overwrite(read, options.save);
   const asp::GroundProgram ground = options.save.empty() ? asp::ground(options.program->files, ground_options)
                                                          : asp::load_compiled(saved, options.save);
   ordered_json pass_list = ordered_json::array();

@@ -244,6 +244,10 @@ Action declare_render(CLI::App& command) {
   return [options] {
     const auto boards = sudoku::read_boards(options->boards);
     const datasets::Mnist mnist = datasets::read_mnist(options->mnist.find(*options));
+    const std::filesystem::path folder = options->out;
+    const std::string name = std::filesystem::path(options->boards).filename().string();
+    refuse_to_overwrite({options->boards}, (folder / "labels.jsonl").string());
+    if (name.rfind("board-", 0) == 0) refuse_to_overwrite({options->boards}, (folder / name).string());
     ProgressBar progress("boards", static_cast<std::int64_t>(boards.size()), options->quiet);
     const auto done = [&] { progress.advance(); };
     if (options->photos) {

@@ -39,8 +39,7 @@ asp::GroundOptions ProgramOptions::ground_options() const {
 
 std::vector<std::string> externals_named(const asp::GroundProgram& ground, const std::string& documents) {
   std::vector<std::string> names;
-  // Standard input can be read only once, and tensors have no names.
-  const bool json = documents != "-" && documents.find(".safetensors") == std::string::npos;
+  const bool json = documents.find(".safetensors") == std::string::npos;  // tensors have no names
   if (ground.externals.empty() || documents.empty() || !json) return names;
   std::set<std::string> keys;
   for (const Document& document : read_documents(documents)) {

@@ -73,16 +73,23 @@ fs::path drawn_path(const std::string& image, const SolveArguments& arguments) {
   return fs::path(arguments.out) / fs::path(image).filename().replace_extension(".png");
 }
 
+fs::path weights_of(const SolveArguments& arguments) {
+  return arguments.model.empty() ? infer::default_model("sudoku") : fs::path(arguments.model);
+}
+
 // Refuses, before the work, several images whose answers would have the same name, and an answer that would
-// replace its image.
+// replace an image or the model.
 void check_names(const SolveArguments& arguments) {
   if (arguments.out.empty() && arguments.debug_dir.empty()) return;
+  std::vector<std::string> inputs = arguments.images;
+  inputs.push_back(weights_of(arguments).string());
+  inputs.push_back(infer::card_path(weights_of(arguments)).string());
   std::set<std::string> names;
   for (const std::string& image : arguments.images) {
     if (!names.insert(fs::path(image).stem().string()).second)
       throw UsageError("two images are named " + fs::path(image).stem().string() +
                        ": their pictures would overwrite one another; solve them one at a time");
-    if (!arguments.out.empty()) refuse_to_overwrite(arguments.images, drawn_path(image, arguments).string());
+    if (!arguments.out.empty()) refuse_to_overwrite(inputs, drawn_path(image, arguments).string());
   }
 }
 
@@ -107,10 +114,9 @@ class Solving {
   Solving(const SolveArguments& arguments, const Engine& engine)
       : arguments_(arguments),
         threads_(arguments.engine.threads),
-        board_(boards::open_board_solver(
-            arguments.model.empty() ? infer::default_model("sudoku") : fs::path(arguments.model),
-            arguments.box, opener(engine, for_solving(arguments, threads_.count())),
-            arguments.grounding.options())),
+        board_(boards::open_board_solver(weights_of(arguments), arguments.box,
+                                         opener(engine, for_solving(arguments, threads_.count())),
+                                         arguments.grounding.options())),
         photo_solver_(solver_, [this, &engine] {
           const infer::Card card = infer::read_card(infer::default_model("cells"));
           EngineChoice options = for_solving(arguments_, threads_.count());

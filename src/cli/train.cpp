@@ -209,6 +209,19 @@ void refuse_to_replace(const fs::path& folder) {
                      {"`as2 train --resume " + folder.string() + "` goes on with it",
                       "to train anew give another --out, or remove the folder"});
   }
+  // A run has a state before it has metrics: these are somebody else's.
+  if (std::error_code none; fs::exists(folder / "metrics.jsonl", none))
+    throw InputError({(folder / "metrics.jsonl").string()}, "would be replaced, and belongs to no run",
+                     {"give another --out, or move the file"});
+}
+
+void refuse_to_overwrite_inputs(const train::Settings& settings, const train::Config& config,
+                                const fs::path& folder) {
+  std::vector<std::string> inputs = settings.files();
+  inputs.insert(inputs.end(), {config.program.file, config.program.compiled, config.data.path,
+                               config.perception_from, config.reasoner_from, config.start_from});
+  for (const char* written : {"config.toml", "metrics.jsonl", "curves.svg", "model.toml", "model.json"})
+    refuse_to_overwrite(inputs, (folder / written).string());
 }
 
 struct Prepared {
@@ -262,6 +275,7 @@ Prepared prepare(const TrainArguments& a, const std::string& resumed, const Repo
     require_folder(prepared.folder);
     prepared.lock = std::make_unique<train::FolderLock>(prepared.folder);
     if (resumed.empty()) refuse_to_replace(prepared.folder);
+    refuse_to_overwrite_inputs(settings, config, prepared.folder);
   }
   train::TaskOptions task_options;
   task_options.data_dir = a.data_dir;
@@ -304,8 +318,6 @@ json train_one(const TrainArguments& a, Report& report, torch::Device device, tr
       workers.writes() ? warn_of_shortcuts(a, config, *prepared.task, report) : json(nullptr);
   if (resumes) {
     trainer->resume();
-  } else if (workers.writes()) {
-    fs::remove(folder / "metrics.jsonl");  // left by a run that ended before it had a model
   }
   const train::TrainResult result = trainer->run();
   report.say(ended_text(result.ended) + folder.string());

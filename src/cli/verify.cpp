@@ -1,5 +1,6 @@
 // as2 verify: clingo checks assignments.
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <iostream>
 
 #include "as2/verifier.h"
@@ -25,7 +26,11 @@ struct VerifyArguments {
 
 void refuse_what_clingo_cannot_read(const std::vector<std::string>& files) {
   for (const std::string& file : files) {
-    if (file == "-") throw UsageError("verify reads the program twice: give it as a file, not as `-`");
+    std::error_code none;
+    const bool regular = std::filesystem::is_regular_file(file, none);
+    if (file == "-" || (!regular && std::filesystem::exists(file, none)))
+      throw UsageError("verify reads the program twice: give it as a file, not as " +
+                       std::string(file == "-" ? "`-`" : "a pipe or a device"));
     if (file.size() > 5 && file.compare(file.size() - 5, 5, ".as2c") == 0) {
       throw InputError({file}, "a compiled program, which clingo cannot read",
                        {"give the .lp file it was compiled from"});
@@ -157,7 +162,7 @@ int verify_assignments(const VerifyArguments& arguments) {
       print(verdict);
     }
     if (!verdict.message.empty() && verdict.message != said)
-      std::cerr << "warning: " << verdict.message << '\n';
+      std::cerr << "warning: " << readable(verdict.message) << '\n';
     said = verdict.message;
   }
   return code;

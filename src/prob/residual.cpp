@@ -325,22 +325,32 @@ bool Residual::unsettled(const MemberRef& ref) const {
   return state_.has(problem_.value_begin[position] + 1) && !established(ref);
 }
 
+// With a list of those to come: a component can be longer than the stack is deep.
 void Residual::visit_member(const MemberRef& ref) {
-  int& seen = member_seen_[ref.component][ref.member];
-  if (seen == call_ || !unsettled(ref)) return;
-  seen = call_;
-  const auto& member = problem_.components[ref.component].members[ref.member];
-  visited_members_.emplace_back(ref.component, ref.member);
-  if (open(member.position)) reach(member.position);
-  for (const int input : member.inputs) {
-    if (input < 0) {
-      visit_member({ref.component, ~input});
-    } else if (undecided(input)) {
-      reach(problem_.position_of_literal(input));
-      expose(problem_.position_of_literal(input));
+  std::vector<int> pending;
+  const auto pass = [&](int member) {
+    int& seen = member_seen_[ref.component][member];
+    if (seen == call_ || !unsettled({ref.component, member})) return;
+    seen = call_;
+    visited_members_.emplace_back(ref.component, member);
+    pending.push_back(member);
+  };
+  pass(ref.member);
+  while (!pending.empty()) {
+    const int at = pending.back();
+    pending.pop_back();
+    const auto& member = problem_.components[ref.component].members[at];
+    if (open(member.position)) reach(member.position);
+    for (const int input : member.inputs) {
+      if (input < 0) {
+        pass(~input);
+      } else if (undecided(input)) {
+        reach(problem_.position_of_literal(input));
+        expose(problem_.position_of_literal(input));
+      }
     }
+    for (const int user : users_[ref.component][at]) pass(user);
   }
-  for (const int user : users_[ref.component][ref.member]) visit_member({ref.component, user});
 }
 
 // Members whose truth something else reads, and those that must still be derived, with all that they follow

@@ -125,6 +125,7 @@ json to_json(const toml::node& node, const AsciiToml& source) {
 
 void Settings::add_file(const std::string& path) {
   add_text(read_file(path), path);
+  files_.push_back(path);
 }
 
 void Settings::add_text(const std::string& text, const std::string& name) {

@@ -18,6 +18,8 @@ class Settings {
   // Lays a TOML file over what is there; tables become dotted keys.
   void add_file(const std::string& path);
   void add_text(const std::string& text, const std::string& name);
+  // Those that add_file() read.
+  const std::vector<std::string>& files() const { return files_; }
   // `train.rate=1e-3`: the value as TOML, or a bare word taken as a string.
   void add_override(const std::string& assignment);
   void set(const std::string& key, nlohmann::json value);
@@ -58,6 +60,7 @@ class Settings {
 
   std::map<std::string, Entry> entries_;
   std::map<std::string, std::string> reasons_;
+  std::vector<std::string> files_;
 };
 
 }  // namespace as2::task

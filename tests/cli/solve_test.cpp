@@ -305,6 +305,13 @@ TEST_F(SolveVerb, SeveralSolutionsAreNotUnique) {
   EXPECT_NEAR(board["margin"].get<double>(), 0, 1e-9);
 }
 
+TEST_F(SolveVerb, NamesOfFilesMayBeAnyBytes) {
+  render("caf\xE9.png", boards(1, 40)[0].puzzle, 3);
+  const Finished finished = run("'caf\xE9.png' --json");
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_EQ(Json::parse(finished.out)["file"], "caf\uFFFD.png");
+}
+
 TEST_F(SolveVerb, SmallBoards) {
   const Board board = boards(1, 7, 2)[0];
   test::PictureOptions options;

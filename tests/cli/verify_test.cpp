@@ -31,6 +31,11 @@ class VerifyVerb : public ::testing::Test {
   Finished run(const std::string& arguments) const {
     return as2::testing::run_as2(folder_, "verify " + arguments);
   }
+  // With the file's content from a pipe.
+  Finished run_behind_pipe(const std::string& file, const std::string& arguments) const {
+    return as2::testing::run_as2(
+        folder_, "--version >/dev/null; cat " + file + " | \"$AS2_BINARY\" verify " + arguments);
+  }
 
   const test::TemporaryFolder temporary_;
   const fs::path folder_ = temporary_.path();
@@ -102,6 +107,30 @@ TEST_F(VerifyVerb, TextThatIsNotUtf8LosesNothing) {
   EXPECT_TRUE(Json::parse(line).contains("error"));
   std::getline(lines, line);
   EXPECT_EQ(Json::parse(line)["valid"], true);
+}
+
+TEST_F(VerifyVerb, NamesOfFilesMayBeAnyBytes) {
+  put("caf\xE9.lp", "{ at(X,V) : V=1..2 } = 1 :- X=1..2.\n:- at(1,V), at(2,V). % different\n");
+  put("bad.json", "{\"at(1,_)\": \"1\", \"at(2,_)\": \"1\"}");
+  const Finished bad = run("'caf\xE9.lp' --assignment bad.json --json");
+  EXPECT_EQ(bad.exit_code, 0) << bad.err;
+  EXPECT_EQ(Json::parse(bad.out)["valid"], false);
+  EXPECT_EQ(Json::parse(bad.out)["violated"][0]["file"], "caf\uFFFD.lp");
+}
+
+// clingo reads the program again: from a pipe it would get nothing, and nothing has a valid answer.
+TEST_F(VerifyVerb, AProgramThatCanBeReadOnlyOnceIsRefused) {
+  const Finished pipe = run_behind_pipe("pair.lp", "/dev/stdin --assignment good.json");
+  EXPECT_EQ(pipe.exit_code, 2);
+  EXPECT_THAT(pipe.err, HasSubstr("reads the program twice"));
+}
+
+TEST_F(VerifyVerb, ExternalsNamedByAStreamAreOpen) {
+  put("open.lp", "#external e. [false]\n{a}. :- not e, a.\n");
+  put("open.json", "{\"a\": \"true\", \"e\": \"true\"}");
+  EXPECT_EQ(run("open.lp --assignment open.json").out, "valid\n");
+  EXPECT_EQ(run("open.lp --assignment - < open.json").out, "valid\n");
+  EXPECT_EQ(run_behind_pipe("open.json", "open.lp --assignment /dev/stdin").out, "valid\n");
 }
 
 TEST_F(VerifyVerb, UnderstandsSymbolsAsDecodePrintsThem) {
