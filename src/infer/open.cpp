@@ -1,5 +1,8 @@
 #include "infer/open.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "as2/error.h"
 
 namespace as2::infer {
@@ -21,6 +24,12 @@ Solver make_solver(const Card& card, std::shared_ptr<const compile::ConstraintPr
   if (!with_guide) networks.guide.reset();
   check_restarts(card, networks.guide.get(), options.restarts);
   return {std::move(program), std::move(networks.perceiver), std::move(networks.guide), options};
+}
+
+void require_finite(const std::vector<double>& beliefs, const std::filesystem::path& weights) {
+  if (std::all_of(beliefs.begin(), beliefs.end(), [](double p) { return std::isfinite(p); })) return;
+  throw InputError({weights.string()}, "with these weights the network gives something that is not a number",
+                   {"the file is damaged, or training diverged"});
 }
 
 }  // namespace as2::infer

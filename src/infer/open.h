@@ -16,4 +16,8 @@ Solver make_solver(const Card& card, std::shared_ptr<const compile::ConstraintPr
 // InputError unless `guide`, which may be null, has the trajectories that `restarts` asks for.
 void check_restarts(const Card& card, const Guide* guide, int restarts);
 
+// InputError that names the weights where their network gave something else than numbers, as finite weights
+// that are far too large do.
+void require_finite(const std::vector<double>& beliefs, const std::filesystem::path& weights);
+
 }  // namespace as2::infer

@@ -56,7 +56,7 @@ class NativeGuide : public infer::Guide {
 
 Networks::Networks(const infer::Card& card, std::shared_ptr<const compile::ConstraintProgram> program,
                    const EngineOptions& options)
-    : program_(std::move(program)), options_(options), threads_(options.threads) {
+    : path_(card.weights), program_(std::move(program)), options_(options), threads_(options.threads) {
   const formats::SafeTensorFile file = infer::read_weights(card);
   infer::check_program(card, *program_);
   const kernels::Version& version = options.version ? *options.version : *kernels::versions().front();
@@ -109,6 +109,7 @@ std::vector<std::vector<double>> Networks::perceive(const std::vector<const infe
       for (const int shown : map_.class_of[pictures[first + n]->position])
         own.push_back(logits[n * symbols + static_cast<std::size_t>(shown)] / perception_->temperature());
       beliefs.push_back(softmax(own.data(), own.size()));
+      infer::require_finite(beliefs.back(), path_);
     }
   }
   return beliefs;
@@ -136,6 +137,7 @@ std::vector<infer::Guidance> Networks::guide(const std::vector<infer::Evidence>&
       const auto own = softmax(logits, symbols);
       rows[n].beliefs.insert(rows[n].beliefs.end(), own.begin(), own.end());
     }
+    infer::require_finite(rows[n].beliefs, path_);
   }
   return rows;
 }

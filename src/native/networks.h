@@ -38,6 +38,7 @@ class Networks {
                                      const ReasonerLimits& limits = {});
 
  private:
+  std::filesystem::path path_;  // of the weights
   std::shared_ptr<const compile::ConstraintProgram> program_;
   EngineOptions options_;
   infer::PictureMap map_;

@@ -143,6 +143,11 @@ void unpack_module(torch::nn::Module& module, const formats::SafeTensorFile& fil
                                             ", expected " + shape_text(target.sizes().vec()));
     }
     target.copy_(unpack(*packed));
+    if (target.is_floating_point() && !target.isfinite().all().item<bool>()) {
+      throw InputError({path.string()},
+                       "the tensor '" + name + "' holds something that is not a finite number",
+                       {"the file is damaged, or training diverged"});
+    }
   };
   for (auto& item : module.named_parameters()) fill(item.key(), item.value());
   for (auto& item : module.named_buffers()) fill(item.key(), item.value());

@@ -104,6 +104,25 @@ TEST_F(Answering, RefusesWhatReadsNoPictures) {
   }
 }
 
+TEST_F(Answering, RefusesWeightsThatAreNoNumbersOrGiveNone) {
+  const torch::NoGradGuard no_grad;
+  const auto message = [&] {
+    nn::save_model(card_, *model_, *program_);
+    try {
+      open_solver(read_card(card_.weights), program_).solve({{{0, std::vector<std::uint8_t>(784)}}});
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_EQ(message(), "accepted");
+  model_->perception->named_buffers()["temperature"].fill_(0);
+  EXPECT_THAT(message(), HasSubstr("m.safetensors: error: with these weights the network gives something"));
+  model_->perception->named_buffers()["temperature"].fill_(std::nan(""));
+  EXPECT_THAT(message(),
+              HasSubstr("m.safetensors: error: the tensor 'perception.temperature' holds something that is"));
+}
+
 TEST_F(Answering, RefusesRestartsWithoutNoise) {
   SolverOptions options;
   options.restarts = 2;

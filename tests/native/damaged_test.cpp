@@ -2,6 +2,8 @@
 // bytes, and nothing read that is not there (AddressSanitizer and UBSan watch in the preset `asan`).
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -31,15 +33,18 @@ class Damaged : public ::testing::Test {
   }
 
   // Opens what card_ and bytes_ say; the checksum is made to fit unless it is what was damaged.
-  void open(bool checksum_fits = true, const std::string& program = "") {
+  std::unique_ptr<Networks> opened(bool checksum_fits = true, const std::string& program = "") {
     if (checksum_fits) card_["weights"]["sha256"] = formats::sha256(bytes_);
     const std::string weights = folder_.put("copy.safetensors", bytes_);
     folder_.put("copy.json", card_.dump());
     const infer::Card card = infer::read_card(weights);
     infer::ProgramSource source = card.program;
     if (!program.empty()) source = {program, shipped_file("programs/" + program + ".as2c").string(), {}};
-    Networks(card, infer::load_program(source), {1});
+    EngineOptions options;
+    options.threads = 1;
+    return std::make_unique<Networks>(card, infer::load_program(source), options);
   }
+  void open(bool checksum_fits = true, const std::string& program = "") { opened(checksum_fits, program); }
 
   std::string refusal(bool checksum_fits = true, const std::string& program = "") {
     try {
@@ -48,6 +53,20 @@ class Damaged : public ::testing::Test {
       return error.what();
     }
     return "nothing was refused";
+  }
+
+  // Makes all numbers of a tensor this one.
+  void fill(const std::string& name, float number) {
+    formats::SafeTensorFile file = formats::parse_safetensors(bytes_, "copy.safetensors");
+    for (formats::SafeTensor& tensor : file.tensors) {
+      if (tensor.name != name) continue;
+      const std::vector<float> numbers(tensor.data.size() / formats::size_of(tensor.dtype), number);
+      tensor.dtype = formats::Dtype::kF32;
+      tensor.data.resize(numbers.size() * sizeof(float));
+      std::memcpy(tensor.data.data(), numbers.data(), tensor.data.size());
+    }
+    formats::write_safetensors(folder_ / "filled.safetensors", file);
+    bytes_ = read_file(folder_ / "filled.safetensors");
   }
 
   test::TemporaryFolder folder_;
@@ -172,19 +191,41 @@ TEST(Weights, NumbersOf16BitsAreWidened) {
 
 TEST_F(Damaged, NumbersThatAreNoneAreRefused) {
   copy("sudoku-best");
-  formats::SafeTensorFile file;
-  folder_.put("copy.safetensors", bytes_);
-  file = formats::read_safetensors(folder_ / "copy.safetensors");
-  for (formats::SafeTensor& tensor : file.tensors) {
-    if (tensor.name != "reasoner.ff_out.bias") continue;
-    tensor.data[0] = std::byte{0xff};
-    tensor.data[1] = std::byte{0xff};
-    if (tensor.dtype == formats::Dtype::kF32) tensor.data[2] = tensor.data[3] = std::byte{0xff};
-  }
-  formats::write_safetensors(folder_ / "copy.safetensors", file);
-  bytes_ = read_file(folder_ / "copy.safetensors");
+  fill("reasoner.ff_out.bias", std::nanf(""));
   EXPECT_NE(refusal().find("'reasoner.ff_out.bias' holds something that is not a finite number"),
             std::string::npos);
+}
+
+// Each weight is a number, but what the network makes of them is none.
+TEST_F(Damaged, WeightsThatGiveNoNumbersAreNamed) {
+  const auto message = [&](const auto& run) -> std::string {
+    const std::unique_ptr<Networks> networks = opened();
+    try {
+      run(*networks);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  const auto perceive = [](Networks& networks) {
+    const infer::Picture picture{0, std::vector<std::uint8_t>(PerceptionNet::kPixels, 100)};
+    networks.perceive({&picture});
+  };
+  const auto guide = [](Networks& networks) {
+    networks.guide({{infer::uniform_beliefs(networks.program()), {}}});
+  };
+  const std::string named = "copy.safetensors: error: with these weights the network gives something that is";
+  copy("digits-best");
+  EXPECT_EQ(message(perceive), "accepted");
+  fill("perception.temperature", 0);
+  EXPECT_NE(message(perceive).find(named), std::string::npos) << message(perceive);
+  for (const auto& [model, tensor] : {std::pair("sudoku-best", "reasoner.embed.weight"),
+                                      std::pair("sudoku-paper", "reasoner.project.weight")}) {
+    copy(model);
+    EXPECT_EQ(message(guide), "accepted") << model;
+    fill(tensor, 3e38f);
+    EXPECT_NE(message(guide).find(named), std::string::npos) << model << ": " << message(guide);
+  }
 }
 
 }  // namespace

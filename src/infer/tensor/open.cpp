@@ -14,17 +14,19 @@ namespace {
 
 // What perceiver and guide share.
 struct Networks {
-  Networks(std::shared_ptr<nn::Model> weights, std::shared_ptr<const compile::ConstraintProgram> bound,
-           const PictureMap& pictures, torch::Device where)
-      : program(std::move(bound)),
+  Networks(std::shared_ptr<nn::Model> own, std::shared_ptr<const compile::ConstraintProgram> bound,
+           const PictureMap& pictures, torch::Device where, std::filesystem::path file)
+      : weights(std::move(file)),
+        program(std::move(bound)),
         map(pictures),
         device(where),
-        model(std::move(weights)),
+        model(std::move(own)),
         network(*model, map, nn::Structure::of(*program).mask.to(device)) {
     model->to(device);
     model->eval();
   }
 
+  std::filesystem::path weights;
   std::shared_ptr<const compile::ConstraintProgram> program;
   PictureMap map;
   torch::Device device;
@@ -73,8 +75,10 @@ class TensorPerceiver : public Perceiver {
             .to(torch::kCPU, torch::kFloat64)
             .contiguous();
     const double* row = beliefs.data_ptr<double>();
-    for (std::size_t n = 0; n < given; ++n, row += beliefs.size(1))
+    for (std::size_t n = 0; n < given; ++n, row += beliefs.size(1)) {
       rows.emplace_back(row, row + networks_->program->positions[pictures[n]->position].symbols.size());
+      require_finite(rows.back(), networks_->weights);
+    }
   }
 
   std::shared_ptr<Networks> networks_;
@@ -130,8 +134,10 @@ class TensorGuide : public Guide {
     }
     const torch::Tensor reasoned = torch::softmax(logits, -1).to(torch::kCPU, torch::kFloat64).contiguous();
     const double* row = reasoned.data_ptr<double>();
-    for (std::int64_t n = 0; n < count; ++n, row += mask.numel())
+    for (std::int64_t n = 0; n < count; ++n, row += mask.numel()) {
       rows.push_back({{row, row + mask.numel()}, static_cast<int>(trajectories.data_ptr<std::int64_t>()[n])});
+      require_finite(rows.back().beliefs, networks_->weights);
+    }
   }
 
   // All passes as one launch, always on as many rows: those left over are the first of them again.
@@ -168,8 +174,10 @@ class TensorGuide : public Guide {
 
 PerceiverAndGuide perceiver_and_guide(std::shared_ptr<nn::Model> model,
                                       std::shared_ptr<const compile::ConstraintProgram> program,
-                                      const PictureMap& map, torch::Device device) {
-  const auto networks = std::make_shared<Networks>(std::move(model), std::move(program), map, device);
+                                      const PictureMap& map, torch::Device device,
+                                      const std::filesystem::path& weights) {
+  const auto networks =
+      std::make_shared<Networks>(std::move(model), std::move(program), map, device, weights);
   PerceiverAndGuide both;
   if (!networks->model->perception.is_empty()) both.perceiver = std::make_unique<TensorPerceiver>(networks);
   if (networks->model->reasoner) both.guide = std::make_unique<TensorGuide>(networks);
@@ -182,7 +190,7 @@ PerceiverAndGuide perceiver_and_guide(const Card& card,
   PictureMap map;
   if (card.network.perception) map = map_pictures(*program, card.pictures.positions, card.pictures.classes);
   auto model = nn::load_model(card, *program);
-  return perceiver_and_guide(std::move(model), std::move(program), map, device);
+  return perceiver_and_guide(std::move(model), std::move(program), map, device, card.weights);
 }
 
 Solver open_solver(const Card& card, std::shared_ptr<const compile::ConstraintProgram> program,

@@ -12,10 +12,12 @@
 
 namespace as2::infer {
 
-// Those that the model has, on a device, for `program` with pictures at the positions of `map`.
+// Those that the model has, on a device, for `program` with pictures at the positions of `map`. `weights`:
+// the file they are of, which messages name.
 PerceiverAndGuide perceiver_and_guide(std::shared_ptr<nn::Model> model,
                                       std::shared_ptr<const compile::ConstraintProgram> program,
-                                      const PictureMap& map, torch::Device device);
+                                      const PictureMap& map, torch::Device device,
+                                      const std::filesystem::path& weights = {});
 // Those of a card. InputError where the weights do not fit the program, or are not those of the card.
 PerceiverAndGuide perceiver_and_guide(const Card& card,
                                       std::shared_ptr<const compile::ConstraintProgram> program,
