@@ -311,6 +311,8 @@ Action declare_solve_on(CLI::App& command, const std::vector<Engine>& engines) {
       "be\n"
       "solved gives an error in its place, and exit code 1 at the end.");
   return [arguments, engines] {
+    if (arguments->threshold && arguments->json)
+      throw UsageError("--threshold does not apply: with --json every digit has its confidence");
     check_names(*arguments);
     const Engine* engine = find_engine(engines, arguments->engine);
     return engine ? Solving(*arguments, *engine).run() : continue_in_tensor_program();
@@ -318,5 +320,3 @@ Action declare_solve_on(CLI::App& command, const std::vector<Engine>& engines) {
 }
 
 }  // namespace as2::cli
-    if (arguments->threshold && arguments->json)
-      throw UsageError("--threshold does not apply: with --json every digit has its confidence");

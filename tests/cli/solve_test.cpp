@@ -503,6 +503,9 @@ TEST_F(SolveVerb, MistakesInUse) {
   EXPECT_EQ(run("").exit_code, 2);
   EXPECT_EQ(run("a.png --threshold 2").exit_code, 2);
   EXPECT_EQ(run("a.png --threshold nan").exit_code, 2);
+  const auto listed = run("a.png --threshold 0.5 --json");
+  EXPECT_EQ(listed.exit_code, 2);
+  EXPECT_THAT(listed.err, HasSubstr("--threshold does not apply"));
   EXPECT_EQ(run("x/a.png y/a.png --out folder").exit_code, 2);
   const Finished none = run("a.png --model none.safetensors");
   EXPECT_EQ(none.exit_code, 1);
@@ -561,6 +564,3 @@ TEST_F(SolveVerb, MemoryIsBoundedOrRefused) {
 
 }  // namespace
 }  // namespace as2::cli
-  const auto listed = run("a.png --threshold 0.5 --json");
-  EXPECT_EQ(listed.exit_code, 2);
-  EXPECT_THAT(listed.err, HasSubstr("--threshold does not apply"));
