@@ -14,7 +14,7 @@
 namespace as2::asp {
 namespace {
 
-const std::string kProgram = R"(#const n = 2.  % size
+const std::string kProgram = R"(#const n = 2. [default]  % size
 { c(I,V) : V=1..3 } = 1 :- I=1..n.
 c(1,2).  #show c/2.  #show s(X,"a. b") : d(X), not c(X,1).
 1 #sum { X,t : p(X) : q(X) } 3 :- c(X,1) : d(X).  q(1;2).
@@ -76,7 +76,8 @@ TEST(MutatedProgram, IsGroundedOrRefusedWhereClingoRefuses) {
   int grounded = 0;
   for (int i = 0; i < 250; ++i) {
     const std::string text = mutant(random, 1);
-    const bool valid = run_child(gringo, {"--output=intermediate", "-"}, text, {}).exit_code == 0;
+    const ChildResult alone = run_child(gringo, {"--output=intermediate", "-"}, text, {});
+    const bool valid = alone.exit_code == 0;
     try {
       ground_text(text, "p.lp");
       EXPECT_TRUE(valid) << text;
@@ -87,6 +88,8 @@ TEST(MutatedProgram, IsGroundedOrRefusedWhereClingoRefuses) {
       EXPECT_EQ(message.find("__as2_"), std::string::npos) << message << "\n" << text;
       const bool ours = message.find("not supported") != std::string::npos;
       EXPECT_TRUE(ours || !valid) << message << "\n" << text;
+    } catch (const EnvironmentError& error) {  // gringo 5.4 dies of `#const n=2. -n.`
+      EXPECT_NE(alone.signal, 0) << error.what() << "\n" << text;
     }
   }
   EXPECT_GT(grounded, 20);

@@ -12,7 +12,7 @@ TEST_F(Faults, ATrainingRun) {
   const std::string train =
       "train sudoku --preset tiny --epochs 1 --batch 16 --set data.train=32 --set data.validation=8 "
       "--set train.stop_at=2 --set train.validate_seconds=1000 --set model.reasoner.width=16 "
-      "--set model.reasoner.passes=3 --device cpu --quiet";
+      "--set model.reasoner.passes=3 --set train.log_steps=1 --tensorboard --device cpu --quiet";
   fill_out({});
   const std::vector<Fault> faults = faults_of(train + " --out out/run");
   const Files whole = files_in(folder_ / "out/run");

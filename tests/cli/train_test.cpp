@@ -259,9 +259,6 @@ TEST_F(TrainVerb, FlagsThatDoNotApplyAreRefused) {
   EXPECT_FALSE(fs::exists(path("run")));
 }
 
-TEST_F(TrainVerb, SettingsThatAreWrong) {
-  const auto refused = [&](const std::string& arguments, int code,
-                           const ::testing::Matcher<const std::string&>& message) {
 // The settings are at fault, not AS2: with these every step makes the weights nine times as large.
 TEST_F(TrainVerb, ALossThatIsNoNumberSaysWhatToChange) {
   const Finished finished =
@@ -272,6 +269,9 @@ TEST_F(TrainVerb, ALossThatIsNoNumberSaysWhatToChange) {
                                   HasSubstr("note: lower train.rate")));
 }
 
+TEST_F(TrainVerb, SettingsThatAreWrong) {
+  const auto refused = [&](const std::string& arguments, int code,
+                           const ::testing::Matcher<const std::string&>& message) {
     const Finished finished = run(arguments + " --out run");
     EXPECT_EQ(finished.exit_code, code) << arguments;
     EXPECT_EQ(finished.out, "") << arguments;
@@ -406,6 +406,12 @@ TEST_F(TrainVerb, ABatchHasNoMoreThanAnEpoch) {
   EXPECT_THAT(refused.err, HasSubstr("an epoch has only 256 examples"));
   EXPECT_FALSE(fs::exists(path("runs")));
   EXPECT_EQ(run("sudoku --time-budget nan").exit_code, 2);
+}
+
+TEST_F(TrainVerb, LayersWithoutNumberAreRefused) {
+  const Finished refused = run("sudoku --preset paper --set model.reasoner.layers=1000000000 --out run");
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("model.reasoner.layers"));
 }
 
 TEST_F(TrainVerb, TooLittleMemoryIsSaidPlainly) {

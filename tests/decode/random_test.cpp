@@ -156,6 +156,7 @@ TEST(RandomPrograms, BudgetsGiveHonestGaps) {
     const auto beliefs = random_beliefs(random, program);
     DecodeOptions options;
     options.node_budget = 1 + below(random, 4);
+    options.models = 1 + static_cast<int>(seed % 3);
     if (seed % 2 == 1) options.learn_after = 0;
     const Decoded limited = decoder.decode({beliefs}, options);
     EXPECT_LE(limited.nodes, 2 * options.node_budget + 1);  // twice as many while nothing is found

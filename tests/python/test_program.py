@@ -327,6 +327,24 @@ class Program(unittest.TestCase):
             if before is not None:
                 os.environ["AS2_GRINGO"] = before
 
+    def test_too_little_memory_is_an_exception(self):
+        script = textwrap.dedent("""
+            import resource
+            import as2
+            as2.compile(text="{a}.")
+            with open("/proc/self/statm") as file:
+                taken = int(file.read().split()[0]) * resource.getpagesize()
+            resource.setrlimit(resource.RLIMIT_AS, (taken + (64 << 20),) * 2)
+            try:
+                as2.compile(text="{a(1..400000)}.")
+            except (MemoryError, as2.EnvironmentError):
+                print("refused")
+            print(len(as2.compile(text="{a}.").positions))
+            """)
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
+                              env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+        self.assertEqual((done.returncode, done.stdout), (0, "refused\n1\n"), done.stderr)
+
     def test_nothing_prints(self):
         with tempfile.TemporaryFile() as heard:
             saved = [os.dup(1), os.dup(2)]
