@@ -373,9 +373,18 @@ TrainResult Trainer::run() {
   set_epoch(epoch_);
   if (timed && reserve_ == 0) reserve_ = kValidationShare * train.time_budget;
   const auto over = [&] { return timed ? fraction() >= 1 : epoch_ >= train.epochs; };
+  const auto epoch_due = [&] {
+    return index_ == 0 && std::fmod(static_cast<double>(epoch_), std::max(1.0, train.validate_every)) == 0;
+  };
   result.ended = timed ? Ended::kTimeBudget : Ended::kEpochs;
   bool done = over();
   saved_seconds_ = seconds_;
+  // Who stopped the run at the end of an epoch did not want to wait for its validation.
+  const bool owes_record = sums_[objective_->names().size() + 2] > 0;
+  if (owes_record && epoch_due()) {
+    record();
+    if (workers_.writes()) save_state();
+  }
   while (!done) {
     next_step();
     read_examples += train.batch;
@@ -403,9 +412,7 @@ TrainResult Trainer::run() {
       if (log_due) log_losses();
     }
     done = over();
-    const bool due =
-        epoch_done && std::fmod(static_cast<double>(epoch_), std::max(1.0, train.validate_every)) == 0;
-    if (!stopping && (due || done || seconds_ - recorded_seconds_ >= train.validate_seconds)) {
+    if (!stopping && (epoch_due() || done || seconds_ - recorded_seconds_ >= train.validate_seconds)) {
       record();
       if (best_ >= train.stop_at) {
         result.ended = Ended::kStopAt;

@@ -211,6 +211,13 @@ TEST(Carry, CapturedStepsAreTheStepsThemselves) {
   for (std::size_t n = 0; n < plain.size(); ++n) EXPECT_TRUE(captured[n].allclose(plain[n], 1e-3, 1e-4)) << n;
 }
 
+// A list of 4 × 4 puzzles with four clues; every second line gives its solution.
+std::string list_of(int count) {
+  std::vector<sudoku::Board> boards = sudoku::generate({2, 4, 4, 5}, 0, static_cast<std::size_t>(count));
+  for (std::size_t n = 0; n < boards.size(); n += 2) boards[n].solution.clear();
+  return sudoku::format_boards(boards);
+}
+
 TEST(Carry, SettingsWithoutEffectAreRefused) {
   EXPECT_THAT(refusal({"model.reasoner.path_noise=0.1"}), HasSubstr("train.segments is 1"));
   EXPECT_THAT(refusal({"train.corrupted_share=0.1"}), HasSubstr("no effect without one another"));
@@ -220,14 +227,10 @@ TEST(Carry, SettingsWithoutEffectAreRefused) {
   EXPECT_THAT(refusal({"data.path_share=0.5"}), HasSubstr("no effect without a list"));
   EXPECT_THAT(refusal({"data.path_hints=0.5"}), HasSubstr("no effect without a list"));
   EXPECT_THAT(refusal({"data.path_validation=5"}), HasSubstr("no effect without a list"));
-  EXPECT_THAT(refusal({"data.path=list.txt"}), HasSubstr("data.path_share is 0"));
-}
-
-// A list of 4 × 4 puzzles with four clues; every second line gives its solution.
-std::string list_of(int count) {
-  std::vector<sudoku::Board> boards = sudoku::generate({2, 4, 4, 5}, 0, static_cast<std::size_t>(count));
-  for (std::size_t n = 0; n < boards.size(); n += 2) boards[n].solution.clear();
-  return sudoku::format_boards(boards);
+  test::TemporaryFolder folder;
+  write_file(folder.path() / "list.txt", list_of(8));
+  EXPECT_THAT(refusal({"data.path=\"" + (folder.path() / "list.txt").string() + "\""}),
+              HasSubstr("data.path_share is 0"));
 }
 
 std::vector<std::string> listing(const fs::path& path, const std::vector<std::string>& more) {
