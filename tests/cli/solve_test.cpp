@@ -305,6 +305,49 @@ TEST_F(SolveVerb, SeveralSolutionsAreNotUnique) {
   EXPECT_NEAR(board["margin"].get<double>(), 0, 1e-9);
 }
 
+  // A reading with one solution was looked for.
+  ASSERT_TRUE(board["reread"].is_object()) << board["reread"];
+  EXPECT_EQ(board["reread"]["found"], false);
+  EXPECT_GT(board["reread"]["readings"].get<int>(), 0);
+}
+
+// An 8 of MNIST that reads as a 3, which leaves this board several solutions; as an 8 it has one.
+TEST_F(SolveVerb, AReadingWithOneSolutionIsPreferred) {
+  const std::string puzzle =
+      ".8..4..1.2.7...3..1..8....2..163......2..9.8...............7...75..1..4....4.8.31";
+  Grid grid;
+  for (const char digit : puzzle) grid.push_back(digit == '.' ? 0 : static_cast<std::uint8_t>(digit - '0'));
+  Random random(1);
+  auto cells = sudoku::choose_images(grid, by_label_, random);
+  cells[43] = 582;
+  formats::write_png(path("misread.png"), sudoku::render_board(cells, *digits_));
+  const Finished finished = run("misread.png --json");
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  const Json board = Json::parse(finished.out);
+  EXPECT_EQ(board["read"]["cell(5,8,_)"], "3");
+  EXPECT_EQ(board["assignment"]["cell(5,8,_)"], "8");
+  ASSERT_TRUE(board["reread"].is_object()) << board["reread"];
+  EXPECT_EQ(board["reread"]["found"], true);
+  EXPECT_EQ(board["unique"], true);
+  EXPECT_EQ(grid_of(board["assignment"]), *sudoku::solve(grid));
+}
+
+TEST_F(SolveVerb, TrajectoriesAreForModelsTrainedWithNoise) {
+  const Board board = boards(1, 36)[0];
+  render("board.png", board.puzzle, 1);
+  const Finished finished =
+      run("board.png --model " + shipped_file("models/sudoku-hard.safetensors").string() +
+          " --passes 2 --restarts 2 --json");
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  const Json answer = Json::parse(finished.out);
+  EXPECT_EQ(grid_of(answer["assignment"]), board.solution);
+  // Two passes leave blanks in doubt, which 256 do not.
+  const Json longer = Json::parse(
+      run("board.png --model " + shipped_file("models/sudoku-hard.safetensors").string() + " --json").out);
+  EXPECT_NE(answer["confidence"], longer["confidence"]);
+  const Finished refused = run("board.png --restarts 2");
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("restarts have no effect on this model: without noise"));
 TEST_F(SolveVerb, NamesOfFilesMayBeAnyBytes) {
   render("caf\xE9.png", boards(1, 40)[0].puzzle, 3);
   const Finished finished = run("'caf\xE9.png' --json");
