@@ -146,12 +146,14 @@ struct JpegTables {
 };
 
 Size check_jpeg(const Bytes& bytes) {
+  constexpr int kMostScans = 500;  // a progressive picture has about ten, and each costs a pass over it
   Size size;
   JpegTables tables;
-  bool scanned = false, is_progressive = false;
+  int scans = 0;
+  bool is_progressive = false;
   for (std::size_t at = 2;;) {
     if (bytes.at(at) != 0xff) {
-      if (!scanned) bytes.fail("the image is broken: no JPEG segment where one is expected");
+      if (scans == 0) bytes.fail("the image is broken: no JPEG segment where one is expected");
       ++at;
       continue;
     }
@@ -159,7 +161,7 @@ Size check_jpeg(const Bytes& bytes) {
     if (marker == 0xff) {
       ++at;
     } else if (marker == 0xd9) {
-      if (!scanned) bytes.fail("the image is broken: a JPEG without a picture");
+      if (scans == 0) bytes.fail("the image is broken: a JPEG without a picture");
       return size;
     } else if (marker == 0 || marker == 1 || (marker >= 0xd0 && marker <= 0xd8)) {
       at += 2;
@@ -178,7 +180,8 @@ Size check_jpeg(const Bytes& bytes) {
       if (marker == 0xda) tables.require(bytes, at + 4, is_progressive);
       if (marker == 0xe1 && size.orientation == 1)
         size.orientation = exif_orientation(bytes, at + 4, at + 2 + length);
-      scanned = scanned || marker == 0xda;
+      if (marker == 0xda && ++scans > kMostScans)
+        bytes.fail("a JPEG of more than " + std::to_string(kMostScans) + " scans");
       at += 2 + std::max<std::size_t>(2, length);
     }
   }

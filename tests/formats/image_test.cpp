@@ -112,6 +112,20 @@ TEST(Picture, AJpegWithoutItsTablesIsRefused) {
   EXPECT_GT(removed, 0);
 }
 
+// Each scan of a progressive picture costs a pass over all of it, even an empty one.
+TEST(Picture, AJpegOfManyScansIsRefused) {
+  const std::string whole = encoded("jpeg", noise(64, 64, 2));
+  const std::size_t at = whole.find("\xff\xda");
+  ASSERT_NE(at, std::string::npos);
+  const auto length = static_cast<std::size_t>(static_cast<unsigned char>(whole[at + 3]));
+  std::string many = whole.substr(0, whole.size() - 2);
+  for (int scan = 1; scan < 500; ++scan) many += whole.substr(at, 2 + length);
+  const std::string end = "\xff\xd9";
+  EXPECT_EQ(message_of(many + end).find("scans"), std::string::npos) << message_of(many + end);
+  EXPECT_THAT(message_of(many + whole.substr(at, 2 + length) + end),
+              HasSubstr("x.png: error: a JPEG of more than 500 scans"));
+}
+
 // The decoder finds zeros where it relies on what no file has written.
 TEST(Picture, MemoryOfTheDecoderIsZero) {
   constexpr std::size_t kBytes = 20000;
