@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "datasets/real_mnist.h"
 #include "files.h"
 #include "sudoku/board_list.h"
 #include "support/temporary_folder.h"
+#include "support/typefaces.h"
 
 namespace as2::test {
 namespace {
@@ -103,6 +105,22 @@ TEST(DataVerb, MnistRenderAndAdditionWork) {
   const Outcome addition = as2(folder, "addition --n 2 --count 30000 --split train --seed 1");
   ASSERT_EQ(addition.exit_code, 0) << addition.err;
   EXPECT_EQ(std::count(addition.out.begin(), addition.out.end(), '\n'), 30000);
+}
+
+TEST(DataVerb, PhotosAreAFolderOfPicturesForEveryClass) {
+  AS2_NEED_MNIST();
+  test::TemporaryFolder folder;
+  if (!put_typefaces(folder, "fonts")) GTEST_SKIP() << "no DejaVuSans.ttf (fonts-dejavu-core)";
+  const std::string photos = "photos --fonts " + (folder / "fonts") + " --per-class 10 --out ";
+  const Outcome run = as2(folder, photos + (folder / "cells"));
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("3 typefaces in 3 families, of 3 files"));
+  std::set<std::string> classes;
+  for (const auto& entry : std::filesystem::directory_iterator(folder / "cells"))
+    classes.insert(entry.path().filename().string());
+  EXPECT_EQ(classes.size(), 21U) << ::testing::PrintToString(classes);
+  std::filesystem::remove(folder.path() / "fonts/iota.ttf");
+  EXPECT_THAT(as2(folder, photos + (folder / "none")).err, HasSubstr("has typefaces of 2 families, too few"));
 }
 
 }  // namespace
