@@ -15,16 +15,12 @@ constexpr int kDigitBox = 20;                    // MNIST scales a digit into 20
 constexpr double kDigitCentre = 14.5;            // … and sets its centre of mass here (measured)
 constexpr int kEnoughPixels = 80;  // side of a cell that is large enough to find a stroke's edge
 
-// Digits 1 … 9 in a box of width 4 and height 6: two characters (x, y) per point, `|` between strokes.
-constexpr const char* kStrokes[] = {"112026|1636",
-                                    "01103041420646",
-                                    "004022324345361605",
-                                    "36300444",
-                                    "4000023243453606",
-                                    "30100205163645433203",
-                                    "004016",
-                                    "103041423313020110|1304051636454433",
-                                    "42331302011030414336"};
+// Digits 0 … 9 in a box of width 4 and height 6: two characters (x, y) per point, `|` between strokes.
+constexpr const char* kStrokes[] = {
+    "103041453616050110",   "112026|1636", "01103041420646",
+    "004022324345361605",   "36300444",    "4000023243453606",
+    "30100205163645433203", "004016",      "103041423313020110|1304051636454433",
+    "42331302011030414336"};
 
 // A remnant of a line: it touches the border and lies wholly in a narrow strip along it.
 bool is_line_remnant(const Component& c, int width, int height) {
@@ -176,16 +172,25 @@ BoardReading cut_between(const GridLines& lines, const Ink& ink, int side, const
   return reading;
 }
 
-// The points of a digit's strokes in a box of width 4 and height 6, each stroke's in order.
-std::vector<std::vector<Point>> strokes_of(int digit) {
-  AS2_REQUIRE(digit >= 1 && digit <= 9, "digits 1 to 9 can be drawn");
-  std::vector<std::vector<Point>> strokes(1);
-  for (const char* at = kStrokes[digit - 1]; *at != '\0'; at += 2) {
-    if (*at == '|') {
-      strokes.emplace_back();
-      ++at;
+// The points of a number's strokes in a box of width 4 and height 6, each stroke's in order; several digits
+// share the width.
+std::vector<std::vector<Point>> strokes_of(int number) {
+  AS2_REQUIRE(number >= 0, "no sign can be drawn");
+  const std::string digits = std::to_string(number);
+  constexpr double kWidth = 4, kApart = 1;
+  const auto count = static_cast<double>(digits.size());
+  const double shrink = kWidth / (count * kWidth + (count - 1) * kApart);
+  std::vector<std::vector<Point>> strokes;
+  for (std::size_t k = 0; k < digits.size(); ++k) {
+    const double left = static_cast<double>(k) * (kWidth + kApart);
+    strokes.emplace_back();
+    for (const char* at = kStrokes[digits[k] - '0']; *at != '\0'; at += 2) {
+      if (*at == '|') {
+        strokes.emplace_back();
+        ++at;
+      }
+      strokes.back().push_back({shrink * (left + at[0] - '0'), static_cast<double>(at[1] - '0')});
     }
-    strokes.back().push_back({static_cast<double>(at[0] - '0'), static_cast<double>(at[1] - '0')});
   }
   return strokes;
 }
@@ -279,12 +284,12 @@ formats::Image with_lattice(const formats::Image& picture, const Lattice& lattic
   return marked;
 }
 
-void draw_digit(formats::Image& image, int digit, const CellPlace& place, double thickness,
-                std::uint8_t gray) {
+void draw_number(formats::Image& image, int number, const CellPlace& place, double thickness,
+                 std::uint8_t gray) {
   const auto seen = [&](Point p) {
     return Point{place.x + p.x * place.width / 4.0, place.y + p.y * place.height / 6.0};
   };
-  for (const std::vector<Point>& stroke : strokes_of(digit)) {
+  for (const std::vector<Point>& stroke : strokes_of(number)) {
     for (std::size_t k = 0; k + 1 < stroke.size(); ++k) {
       const Point a = seen(stroke[k]), b = seen(stroke[k + 1]);
       formats::draw_line(image, a.x, a.y, b.x, b.y, thickness, gray);

@@ -38,7 +38,7 @@ using DebugPictures = std::vector<std::pair<std::string, formats::Image>>;
 BoardReading read_board(const formats::Image& picture, const std::string& name, int side = 9,
                         DebugPictures* debug = nullptr);
 
-// The picture with the answer's digits (1 … 9) written into the blank cells as the sheet lies, thinner and
+// The picture with the answer's numbers written into the blank cells as the sheet lies, thinner and
 // paler than the ink.
 formats::Image draw_answer(const formats::Image& picture, const Lattice& lattice,
                            const std::vector<bool>& blank, const sudoku::Grid& answer, bool dark_ink);
@@ -52,9 +52,9 @@ formats::Image montage(const std::vector<formats::Image>& cells, int side);
 // The picture with the lattice's lines in grey.
 formats::Image with_lattice(const formats::Image& picture, const Lattice& lattice);
 
-// Draws 1 … 9 with a few straight strokes, filling the place.
-void draw_digit(formats::Image& image, int digit, const CellPlace& place, double thickness,
-                std::uint8_t gray);
+// Draws a number's digits with a few straight strokes each, filling the place.
+void draw_number(formats::Image& image, int number, const CellPlace& place, double thickness,
+                 std::uint8_t gray);
 
 // The ink of a picture: how much darker (or, on dark paper, brighter) than the paper around it, 255 being the
 // ink of this picture's strokes.

@@ -34,9 +34,9 @@ Page photograph(const sudoku::Board& board, std::size_t k, const datasets::Digit
   page.light_lost = 0.5 * random.unit();
   page.light_from = 6.28 * random.unit();
   page.jpeg = 0;
-  if (page.side > 9 && (!options.face || options.entries > 0)) {
-    throw InputError("digits above 9 are drawn in typefaces only, and written by no one in MNIST",
-                     {"give --face and no --entries for boards of 16 x 16"});
+  if (page.side > 9 && options.entries > 0) {
+    throw InputError("no one in MNIST has written numbers above 9",
+                     {"give no --entries for boards of 16 x 16"});
   }
   std::vector<CellContent> contents;
   std::vector<std::size_t> blank;

@@ -3,10 +3,11 @@
 // The lines of a grid cross, so they are one large connected piece of ink. Ink is what is darker than the
 // mean of its neighbourhood (an integral image), at three thresholds, for a blurred photo's lines break at
 // the high one and touch the text around at the low one. Of each large piece the convex hull is taken, of the
-// hull the quadrilateral of the largest area, and of the picture seen through it, straightened, the comb of
-// side + 1 lines that fits best in each direction: what hangs on the grid (a heading, the solution of
-// yesterday) moves the corners but not the comb. Every lattice is then moved onto its lines, and the one with
-// the most of its edges inked wins. See docs/SOLVING.md for OpenCV's figures on the same photos.
+// hull the quadrilateral of the largest area and that of its longest sides, and of the picture seen through
+// it, straightened, the comb of side + 1 lines that fits best in each direction: what hangs on the grid (a
+// heading, the solution of yesterday) moves the corners but not the comb. Every lattice is then moved onto
+// its lines, and the one with the most of its edges inked wins. See docs/SOLVING.md for OpenCV's figures on
+// the same photos.
 #include "vision/find_board.h"
 
 #include <algorithm>
@@ -20,6 +21,7 @@ namespace {
 constexpr int kSearchSide = 900;        // boards are looked for in a picture of this size at most
 constexpr double kClearSupport = 0.75;  // with so much there is no need to look for light ink on dark paper
 constexpr double kPlainSupport = 0.93;  // more makes no board better
+constexpr double kNarrowest = 0.55;     // a board seen very much askance: its shorter sides, in longer ones
 constexpr std::array<int, 3> kThresholds{28, 60, 110};
 
 std::vector<Point> convex_hull(std::vector<Point> points) {
@@ -37,6 +39,15 @@ std::vector<Point> convex_hull(std::vector<Point> points) {
     std::reverse(points.begin(), points.end());
   }
   return hull;
+}
+
+// The corners clockwise, the one nearest the picture's top left first.
+Quad in_order(Quad quad) {
+  if (cross(quad[1] - quad[0], quad[2] - quad[1]) < 0) std::swap(quad[1], quad[3]);
+  const auto first =
+      std::min_element(quad.begin(), quad.end(), [](Point a, Point b) { return a.x + a.y < b.x + b.y; });
+  std::rotate(quad.begin(), first, quad.end());
+  return quad;
 }
 
 // The four points of the hull whose quadrilateral has the largest area: for every diagonal the farthest
@@ -63,12 +74,49 @@ std::optional<Quad> largest_quad(const std::vector<Point>& hull) {
   if (best == 0) return std::nullopt;
   Quad quad;
   for (std::size_t k = 0; k < 4; ++k) quad[k] = hull[corners[k]];
-  if (cross(quad[1] - quad[0], quad[2] - quad[1]) < 0) std::swap(quad[1], quad[3]);
-  // The corner nearest the picture's top left comes first.
-  const auto first =
-      std::min_element(quad.begin(), quad.end(), [](Point a, Point b) { return a.x + a.y < b.x + b.y; });
-  std::rotate(quad.begin(), first, quad.end());
-  return quad;
+  return in_order(quad);
+}
+
+// The quadrilateral of the hull's four longest sides, which meet beyond the hull where a corner is torn off.
+// A side is a run of edges that hardly turn.
+std::optional<Quad> longest_sides(const std::vector<Point>& hull) {
+  constexpr double kStraight = 0.15;  // radians
+  struct Side {
+    Point from, to;
+    double length;
+  };
+  const std::size_t n = hull.size();
+  const auto edge = [&](std::size_t k) { return hull[(k + 1) % n] - hull[k % n]; };
+  const auto turn = [&](std::size_t k) {  // at the end of an edge
+    return std::abs(std::atan2(cross(edge(k), edge(k + 1)), dot(edge(k), edge(k + 1))));
+  };
+  std::size_t first = 0;
+  while (first < n && turn(first) < kStraight) ++first;
+  std::vector<Side> sides;
+  for (std::size_t k = first + 1; k < first + 1 + n;) {
+    const std::size_t begin = k;
+    double turned = 0;
+    while (k < first + n && turned + turn(k) < kStraight) turned += turn(k++);
+    ++k;
+    const Point from = hull[begin % n], to = hull[k % n];
+    sides.push_back({from, to, std::sqrt(dot(to - from, to - from))});
+  }
+  if (sides.size() < 4) return std::nullopt;
+  std::vector<double> lengths;
+  for (const Side& side : sides) lengths.push_back(side.length);
+  std::nth_element(lengths.begin(), lengths.begin() + 3, lengths.end(), std::greater<>());
+  sides.erase(
+      std::remove_if(sides.begin(), sides.end(), [&](const Side& side) { return side.length < lengths[3]; }),
+      sides.end());
+  if (sides.size() != 4) return std::nullopt;
+  Quad quad;
+  for (std::size_t k = 0; k < 4; ++k) {
+    const Side &a = sides[k], &b = sides[(k + 1) % 4];
+    const double between = cross(a.to - a.from, b.to - b.from);
+    if (std::abs(between) < 0.2 * a.length * b.length) return std::nullopt;
+    quad[k] = a.from + (cross(b.from - a.from, b.to - b.from) / between) * (a.to - a.from);
+  }
+  return in_order(quad);
 }
 
 // Every second point at most, until few are left: the hull of a ragged piece has hundreds.
@@ -172,7 +220,14 @@ bool is_sane(const Lattice& lattice) {
     longest = std::max(longest, std::sqrt(dot(d, d)));
     shortest = std::min(shortest, std::sqrt(dot(d, d)));
   }
-  return shortest >= 8 * lattice.side / 2.0 && longest < 5 * shortest;
+  // Every second line of a comb may lie between two lines of a board, were cells that narrow.
+  const auto length = [&](std::size_t k) {
+    const Point d = q[(k + 1) % 4] - q[k];
+    return std::sqrt(dot(d, d));
+  };
+  const double wide = length(0) + length(2), high = length(1) + length(3);
+  return shortest >= 8 * lattice.side / 2.0 && longest < 5 * shortest &&
+         std::min(wide, high) > kNarrowest * std::max(wide, high);
 }
 
 // Whether the corners are those of a candidate that leaves nothing to be wished for.
@@ -215,15 +270,17 @@ void add_candidates(const formats::Image& ink, int side, int threshold, std::vec
       outline.push_back({first + 0.5, y + 0.5});
       outline.push_back({last + 0.5, y + 0.5});
     }
-    const auto quad = largest_quad(thinned(convex_hull(std::move(outline))));
-    if (!quad || !is_sane(Lattice::of(*quad, side))) continue;
-    for (const bool comb : {false, true}) {
-      if (is_settled(*quad, candidates)) break;  // at another threshold, or without the comb
-      Lattice lattice = Lattice::of(comb ? combed(*quad, side, ink) : *quad, side);
-      if (!is_sane(lattice)) continue;
-      lattice = refined(lattice, ink);
-      if (!is_sane(lattice)) continue;
-      candidates.push_back({lattice, support_of(lattice, ink, drawn(threshold)), threshold});
+    const std::vector<Point> hull = thinned(convex_hull(std::move(outline)));
+    for (const auto& quad : {largest_quad(hull), longest_sides(hull)}) {
+      if (!quad || !is_sane(Lattice::of(*quad, side))) continue;
+      for (const bool comb : {false, true}) {
+        if (is_settled(*quad, candidates)) break;  // at another threshold, or without the comb
+        Lattice lattice = Lattice::of(comb ? combed(*quad, side, ink) : *quad, side);
+        if (!is_sane(lattice)) continue;
+        lattice = refined(lattice, ink);
+        if (!is_sane(lattice)) continue;
+        candidates.push_back({lattice, support_of(lattice, ink, drawn(threshold)), threshold});
+      }
     }
   }
 }

@@ -92,13 +92,20 @@ formats::Image cropped(const std::uint8_t* pixels) {
   return formats::crop(image, left, top, right - left + 1, bottom - top + 1);
 }
 
-formats::Image printed(int digit, int height, const formats::Typeface* face) {
-  if (face) return face->draw(std::to_string(digit), height);
-  AS2_REQUIRE(digit > 0, "strokes are known for 1 to 9");
-  const int border = std::max(1, height / 8);
-  formats::Image image(height * 6 / 10 + 2 * border, height + 2 * border);
-  draw_digit(image, digit, {border, border, height * 6 / 10, height}, std::max(1.0, height / 8.0), 255);
-  return image;
+// A number in digits of the height, or of less where it would be wider than `widest`.
+formats::Image printed(int number, int height, int widest, const formats::Typeface* face) {
+  const std::string digits = std::to_string(number);
+  formats::Image image;
+  if (face) {
+    image = face->draw(digits, height);
+  } else {
+    const int border = std::max(1, height / 8), count = static_cast<int>(digits.size());
+    const int width = height * 6 / 10 * count + height * 15 / 100 * (count - 1);
+    image = formats::Image(width + 2 * border, height + 2 * border);
+    draw_number(image, number, {border, border, width, height}, std::max(1.0, height / 8.0), 255);
+  }
+  if (image.width <= widest) return image;
+  return formats::resize(image, widest, std::max(1, image.height * widest / image.width));
 }
 
 formats::Image mirrored(const formats::Image& image) {
@@ -116,7 +123,7 @@ void draw_contents(Sheet& sheet, const std::vector<CellContent>& contents, const
     const CellContent& content = contents[cell];
     if (content.kind == CellContent::kPrinted) {
       const int height = std::max(5, static_cast<int>(std::lround(options.digit_height * per_cell)));
-      sheet.stamp(printed(content.digit, height, pens.face), x + 0.02 * random.normal(),
+      sheet.stamp(printed(content.digit, height, per_cell * 8 / 10, pens.face), x + 0.02 * random.normal(),
                   y + raised + 0.01 * random.normal(), options.print_ink);
     } else if (content.kind == CellContent::kWritten) {
       const auto& indices = (*pens.by_label)[static_cast<std::size_t>(content.digit)];
@@ -130,9 +137,10 @@ void draw_contents(Sheet& sheet, const std::vector<CellContent>& contents, const
     }
     if (random.unit() < options.behind) {
       const double size = (0.2 + 0.6 * random.unit()) * per_cell;
-      sheet.stamp(mirrored(printed(random.between(1, 9), std::max(4, static_cast<int>(size)), pens.face)),
-                  x + 0.6 * (random.unit() - 0.5), y + 0.6 * (random.unit() - 0.5),
-                  0.25 * random.unit() * options.print_ink);
+      sheet.stamp(
+          mirrored(printed(random.between(1, 9), std::max(4, static_cast<int>(size)), per_cell, pens.face)),
+          x + 0.6 * (random.unit() - 0.5), y + 0.6 * (random.unit() - 0.5),
+          0.25 * random.unit() * options.print_ink);
     }
     if (random.unit() < options.tinted) sheet.tint(static_cast<int>(cell), 0.1 + 0.25 * random.unit());
     if (random.unit() >= options.dirt) continue;
@@ -150,7 +158,7 @@ void draw_contents(Sheet& sheet, const std::vector<CellContent>& contents, const
         if (content.kind != CellContent::kBlank) break;
         for (int mark = random.between(1, 4); mark > 0; --mark) {
           const double mx = x + (random.below(2) == 0 ? -0.3 : 0.3) + 0.06 * random.normal();
-          sheet.stamp(printed(random.between(1, 9), std::max(4, per_cell / 5), pens.face), mx,
+          sheet.stamp(printed(random.between(1, 9), std::max(4, per_cell / 5), per_cell, pens.face), mx,
                       y + (random.below(2) == 0 ? -0.3 : 0.3) + 0.06 * random.normal(), strength);
         }
     }

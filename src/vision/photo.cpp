@@ -61,6 +61,11 @@ Photo read_photo(formats::Image picture, const std::string& name, int side, Debu
   if (!paper_size && std::min(photo.picture.width, photo.picture.height) >= 100)
     found = find_board(photo.picture, side, debug ? &ink : nullptr);
   const bool enough = found && found->support.score() >= kEnoughSupport;
+  if (debug && enough) {
+    debug->emplace_back("picture", photo.picture);
+    debug->emplace_back("ink", ink);
+    debug->emplace_back("grid", with_lattice(photo.picture, found->lattice));
+  }
   if (enough && found->others > 0) {
     throw InputError({name},
                      "more than one board: saw a picture of " + size_text(photo.picture, photo.shrunk) +
@@ -93,10 +98,23 @@ Photo read_photo(formats::Image picture, const std::string& name, int side, Debu
                     ? photo.straight->cells
                     : cut_cells(photo.picture, photo.lattice, photo.dark_ink);
   if (debug && enough) {
-    debug->emplace_back("picture", photo.picture);
-    debug->emplace_back("ink", ink);
-    debug->emplace_back("grid", with_lattice(photo.picture, photo.lattice));
+    debug->back().second = with_lattice(photo.picture, photo.lattice);
     debug->emplace_back("cells", montage(photo.cells, side));
+  }
+  return photo;
+}
+
+Photo turned(Photo photo, int turns) {
+  const int side = photo.lattice.side;
+  for (int turn = 0; turn < turns; ++turn) {
+    photo.lattice = photo.lattice.turned();
+    photo.straight.reset();
+    const std::vector<formats::Image> before = std::move(photo.cells);
+    photo.cells.clear();
+    for (int row = 0; row < side; ++row) {
+      for (int column = 0; column < side; ++column)
+        photo.cells.push_back(turned(before[static_cast<std::size_t>(column * side + side - 1 - row)]));
+    }
   }
   return photo;
 }

@@ -25,6 +25,9 @@ struct Photo {
 // read_board().
 Photo read_photo(formats::Image picture, const std::string& name, int side, DebugPictures* debug = nullptr);
 
+// The same board after quarter turns against the clock. Read between straight lines it was only as it lay.
+Photo turned(Photo photo, int turns);
+
 // The cells' ink as MNIST has its digits, for a board that is not straight.
 std::vector<formats::Image> normalised_cells(const Photo& photo);
 

@@ -23,7 +23,7 @@ using testing::HasSubstr;
 formats::Image drawn(int digit) {
   if (digit == 0) return {};
   formats::Image image(60, 60);
-  draw_digit(image, digit, {16, 6, 28, 48}, 6, 255);
+  draw_number(image, digit, {16, 6, 28, 48}, 6, 255);
   return image;
 }
 
@@ -162,7 +162,7 @@ TEST(BoardImage, SaysWhyItCannotRead) {
   for (auto& pixel : noise.pixels) pixel = static_cast<std::uint8_t>(random.below(256));
   EXPECT_THAT(error_of(noise), HasSubstr("error: "));
   formats::Image word(400, 300, 255);
-  for (int k = 0; k < 4; ++k) draw_digit(word, k + 2, {40 + 90 * k, 80, 60, 120}, 8, 0);
+  for (int k = 0; k < 4; ++k) draw_number(word, k + 2, {40 + 90 * k, 80, 60, 120}, 8, 0);
   EXPECT_THAT(error_of(word),
               AllOf(HasSubstr("not a board"), HasSubstr("400x300"), HasSubstr("dark ink on light paper"),
                     HasSubstr("lying as it may"), testing::Not(HasSubstr("straight"))));
@@ -216,8 +216,8 @@ TEST(BoardImage, ReadsOneClueOnABoardWithoutLines) {
       for (int k = 0; k < (clues + 2) / 3; ++k) {
         const int cell = 17 * k + clues;
         blank[static_cast<std::size_t>(cell)] = false;
-        draw_digit(picture, (clues + k) % 9 + 1, {28 * (cell % 9) + 8, 28 * (cell / 9) + 5, 12, 18}, 2.5,
-                   255);
+        draw_number(picture, (clues + k) % 9 + 1, {28 * (cell % 9) + 8, 28 * (cell / 9) + 5, 12, 18}, 2.5,
+                    255);
       }
       if (dark) {
         for (auto& pixel : picture.pixels) pixel = static_cast<std::uint8_t>(255 - pixel);
@@ -235,7 +235,7 @@ TEST(BoardImage, RemnantsAndDashesOnABoardWithoutLinesAreBlank) {
   formats::Image picture(252, 252);
   std::vector<bool> blank(81, true);
   blank[40] = false;
-  draw_digit(picture, 5, {4 * 28 + 8, 4 * 28 + 5, 12, 18}, 2.5, 255);
+  draw_number(picture, 5, {4 * 28 + 8, 4 * 28 + 5, 12, 18}, 2.5, 255);
   formats::fill_rectangle(picture, 0, 28, 3, 28, 255);           // along the left border of cell 9
   formats::fill_rectangle(picture, 2 * 28 - 3, 28, 3, 28, 255);  // and the right one of cell 10
   formats::fill_rectangle(picture, 5 * 28 + 6, 40, 16, 3, 255);  // a dash in cell 14
