@@ -3,15 +3,22 @@
 //
 // Pictures lie channels last with a border of zeros, so that a convolution is one product whose rows are
 // pixels and whose depth is nine taps of the channels: a tap is the same rows at another offset, and nothing
-// is gathered. So the first layer, of one channel, is computed. The others take three to five times fewer
-// multiplications by Winograd's F(m×m, 3×3) (Lavin and Gray, "Fast Algorithms for Convolutional Neural
-// Networks", 2016): with tiles of (m + 2)² pixels d and a kernel g, both turned into as many points,
-//   m × m pixels of the result = Aᵀ [ Σ_channels (G g Gᵀ) ⊙ (Bᵀ d B) ] A
-// is one small product per point. m is 3, 4 or 5, whichever fits the layer best: 28 pixels are seven times 4,
-// 14 nearly three times 5, 6 twice 3. Polynomials are multiplied by their values at a few points where
-// float32 loses little (kernels::tile_points): of a random convolution's result, root mean square, 7e-7 for m
-// = 3 and 4, 2e-6 for 5, where plain sums lose 4e-7. The usual points 0, ±1, ±2 and ∞ lose 2e-6 for 4; 6
-// would lose 4e-6, and 7, which fits all layers, 1e-5.
+// is gathered. So the first layer, of one channel, is computed. The others take four to five times fewer
+// multiplications by Winograd's F(m×n, 3×3) (Lavin and Gray, "Fast Algorithms for Convolutional Neural
+// Networks", 2016): with tiles d of (m + 2)·(n + 2) pixels and a kernel g, both turned into as many points,
+//   m × n pixels of the result = Aᵀ [ Σ_channels (G g Gᵀ) ⊙ (Bᵀ d B) ] A
+// is one small product per point; G, B and A are those of m on one side and of n on the other. Polynomials
+// are multiplied by their values at a few points where float32 loses little (kernels::tile_points). What is
+// lost of a random convolution's result, root mean square in units of 1e-7, where plain sums lose 4, and
+// what a pixel costs:
+//   tile             3×3   4×4   6×3   5×5   7×4   6×6   7×5   7×7
+//   lost               4     7    11    15    23    27    33    74
+//   multiplications  2.8  2.25   2.2   2.0   1.9   1.8   1.8   1.7
+// Large tiles that fit a layer save most: 28 and 7 pixels take 7×4, 14 pixels 5×5 and 6 pixels 6×3, with
+// 1512, 108, 441 and 80 multiplications per picture and pair of channels. 7×5, 7×7 and 6×6 would save up to a
+// quarter of these, but with all of them the network's outputs would be off by nearly twice as much. For 3
+// and 5 the points do without ∞, which loses a third less; the usual points for 4, 0, ±1, ±2 and ∞, lose
+// three times as much as ours.
 //
 // Blocks take pictures in chunks: one large picture stays in the nearest caches, and of small ones enough
 // come together that the weights, which are larger, are fetched for many rows at once. Every number is
@@ -44,35 +51,38 @@ Floats packed_taps(const kernels::Version& version, std::int64_t inputs, std::in
   return packed;
 }
 
-// Tiles of so many pixels a side take the fewest multiplications for `side` pixels a side.
-std::int64_t best_tile(std::int64_t side) {
-  const auto cost = [&](std::int64_t tile) { return (side + tile - 1) / tile * (tile + 2); };
-  return std::min({std::int64_t{4}, std::int64_t{3}, std::int64_t{5}},
-                  [&](std::int64_t a, std::int64_t b) { return cost(a) < cost(b); });
+struct TileSize {
+  std::int64_t height, width;
+};
+
+// For so many pixels a side; other numbers do not occur, but would be right.
+TileSize tile_size(std::int64_t side) {
+  if (side % 7 > 0) return {6, 3};
+  return side == 14 ? TileSize{5, 5} : TileSize{7, 4};
 }
 
 // G: the powers of each point over its differences from the others; the last row is the point ∞.
-std::vector<std::array<double, 3>> turn_of_kernels(std::int64_t tile) {
-  const auto [a, b, alone] = kernels::tile_points(tile);
-  std::vector<double> points{0, a, -a};
-  if (tile > 3) points.insert(points.end(), {b, -b});
-  if (tile != 4) points.push_back(alone);
+std::vector<std::array<double, 3>> turn_of_kernels(std::int64_t size) {
+  const int tile = static_cast<int>(size);
+  const kernels::TilePoints chosen = kernels::tile_points(tile);
+  std::vector<double> points{0};
+  for (int k = 0; k < kernels::tile_pairs(tile); ++k)
+    points.insert(points.end(), {chosen.pairs[k], -chosen.pairs[k]});
   std::vector<std::array<double, 3>> turn;
   for (const double point : points) {
     double under = 1;
     for (const double other : points) under *= point == other ? 1 : point - other;
     turn.push_back({1 / under, point / under, point * point / under});
   }
-  turn.push_back({0, 0, 1});
+  if (tile % 2 == 0) turn.push_back({0, 0, 1});
   return turn;
 }
 
 // [outputs, inputs, 3, 3] as the points G g Gᵀ, panel by panel; in each, one matrix per point.
-Floats packed_points(const kernels::Version& version, std::int64_t tile, std::int64_t inputs,
+Floats packed_points(const kernels::Version& version, const TileSize& tile, std::int64_t inputs,
                      std::int64_t outputs, const std::vector<float>& weight) {
-  const auto turn = turn_of_kernels(tile);
-  const std::size_t side = turn.size();
-  const auto points = static_cast<std::int64_t>(side * side);
+  const auto turn_down = turn_of_kernels(tile.height), turn_across = turn_of_kernels(tile.width);
+  const auto points = static_cast<std::int64_t>(turn_down.size() * turn_across.size());
   const std::int64_t panel = version.panel;
   Floats packed(elements(kernels::packed_size(version, points, inputs, outputs)));
   for (std::int64_t first = 0; first < outputs; first += kSideBySide) {
@@ -85,13 +95,13 @@ Floats packed_points(const kernels::Version& version, std::int64_t tile, std::in
           g[t][n] = double{weight[elements(((first + n) * inputs + input) * kTaps + t)]};
       }
       float* to = own;
-      for (const auto& down : turn) {
+      for (const auto& down : turn_down) {
         double line[3][kSideBySide];
         for (int x = 0; x < 3; ++x) {
           for (std::int64_t n = 0; n < kSideBySide; ++n)
             line[x][n] = down[0] * g[x][n] + down[1] * g[3 + x][n] + down[2] * g[6 + x][n];
         }
-        for (const auto& across : turn) {
+        for (const auto& across : turn_across) {
           for (std::int64_t n = 0; n < kSideBySide; ++n)
             to[n] =
                 static_cast<float>(across[0] * line[0][n] + across[1] * line[1][n] + across[2] * line[2][n]);
@@ -111,13 +121,18 @@ std::int64_t point_size(std::int64_t rows, std::int64_t channels) {
 
 }  // namespace
 
+std::int64_t PerceptionNet::Layer::high() const {
+  return (height > 0 ? std::max(side, height * down()) : side) + 2;
+}
+
 std::int64_t PerceptionNet::Layer::wide() const {
-  return (tile > 0 ? std::max(side, tile * tiles()) : side) + 2;
+  return (width > 0 ? std::max(side, width * across()) : side) + 2;
 }
 
 std::int64_t PerceptionNet::Block::chunk(std::int64_t group) const {
-  const std::int64_t tiles = layers.back().tile > 0 ? layers.back().tiles() : layers.back().side;
-  return std::min(group, std::max<std::int64_t>(1, kRowsAtOnce / (tiles * tiles)));
+  const Layer& last = layers.back();
+  const std::int64_t rows = last.height > 0 ? last.tiles() : last.side * last.side;
+  return std::min(group, std::max<std::int64_t>(1, kRowsAtOnce / rows));
 }
 
 // How many numbers a worker needs for a group of pictures; never more per picture than for one alone.
@@ -132,8 +147,8 @@ struct PerceptionNet::Sizes {
       for (const Layer& layer : block.layers) {
         bordered.push_back((&layer == &block.layers.front() ? group : chunk) * layer.bordered());
         plain = std::max(plain, chunk * layer.computed() * layer.computed() * layer.outputs);
-        if (layer.tile == 0) continue;
-        const std::int64_t rows = chunk * layer.tiles() * layer.tiles();
+        if (layer.height == 0) continue;
+        const std::int64_t rows = chunk * layer.tiles();
         points = std::max(points, layer.points() * point_size(rows, layer.inputs));
         products = std::max(products, layer.points() * point_size(rows, net.version_->panel));
       }
@@ -179,9 +194,14 @@ PerceptionNet::PerceptionNet(const kernels::Version& version, const infer::Perce
       layer.outputs = outputs;
       layer.pooled = c + 1 == options.convolutions;
       const auto weight = weights.take("perception.conv_" + index + ".weight", {outputs, inputs, 3, 3});
-      layer.tile = inputs >= kFewestChannels ? best_tile(layer.computed()) : 0;
-      layer.packed = layer.tile > 0 ? packed_points(version, layer.tile, inputs, outputs, weight)
-                                    : packed_taps(version, inputs, outputs, weight);
+      if (inputs >= kFewestChannels) {
+        const TileSize tile = tile_size(layer.computed());
+        layer.height = tile.height;
+        layer.width = tile.width;
+        layer.packed = packed_points(version, tile, inputs, outputs, weight);
+      } else {
+        layer.packed = packed_taps(version, inputs, outputs, weight);
+      }
       layer.norm = Norm::take(weights, "perception.norm_" + index, outputs);
       side = layer.result();
       inputs = outputs;
@@ -229,15 +249,24 @@ void PerceptionNet::convolve_by_taps(const Layer& layer, std::int64_t count, con
 
 void PerceptionNet::convolve_by_tiles(const Layer& layer, std::int64_t count, const float* pictures,
                                       Scratch& scratch) const {
-  const std::int64_t each = layer.tiles() * layer.tiles(), rows = count * each, panel = version_->panel;
-  const bool pool_tiles = layer.pooled && layer.tile % 2 == 0;  // else four pixels lie in several tiles
-  const kernels::Tiles from{layer.tile,   layer.tiles(), layer.inputs, point_size(rows, layer.inputs),
-                            layer.inputs, layer.inputs,  false};
+  const std::int64_t each = layer.tiles(), rows = count * each, panel = version_->panel;
+  const bool pool_tiles = layer.pooled && layer.width % 2 == 0;  // else four pixels lie in several tiles
+  kernels::Tiles from;
+  from.height = layer.height;
+  from.width = layer.width;
+  from.down = layer.down();
+  from.across = layer.across();
+  from.channels = from.tile = from.pixel = layer.inputs;
+  from.point = point_size(rows, layer.inputs);
   for (std::int64_t n = 0; n < count; ++n)
     version_->tiles_to_points(from, pictures + n * layer.bordered(), layer.wide() * layer.inputs,
                               scratch.points.data() + n * each * layer.inputs);
   // Panel by panel, so that products are turned back while they are near.
-  kernels::Tiles to{layer.tile, layer.tiles(), 0, point_size(rows, panel), panel, layer.outputs, pool_tiles};
+  kernels::Tiles to = from;
+  to.point = point_size(rows, panel);
+  to.tile = panel;
+  to.pixel = layer.outputs;
+  to.pooled = pool_tiles;
   const std::int64_t size = pool_tiles ? layer.result() : layer.computed(),
                      picture = size * size * layer.outputs;
   kernels::Product product;
@@ -263,11 +292,12 @@ void PerceptionNet::convolve_by_tiles(const Layer& layer, std::int64_t count, co
 
 // `pictures` [count, 28 · 28] to scratch.flat [count, embed_.inputs].
 void PerceptionNet::see(std::int64_t count, const float* pictures, Scratch& scratch) const {
-  const std::int64_t wide = blocks_.front().layers.front().wide();
+  const Layer& first_layer = blocks_.front().layers.front();
   for (std::int64_t n = 0; n < count; ++n) {
     for (std::int64_t row = 0; row < kSide; ++row)
-      std::copy_n(pictures + (n * kSide + row) * kSide, kSide,
-                  scratch.bordered[0].data() + ((n * wide + row + 1) * wide + 1));
+      std::copy_n(
+          pictures + (n * kSide + row) * kSide, kSide,
+          scratch.bordered[0].data() + n * first_layer.bordered() + (row + 1) * first_layer.wide() + 1);
   }
   std::size_t number = 0;
   for (std::size_t b = 0; b < blocks_.size(); ++b) {
@@ -279,7 +309,7 @@ void PerceptionNet::see(std::int64_t count, const float* pictures, Scratch& scra
         const Layer& layer = layers[l];
         const bool begins = l == 0, ends = l + 1 == layers.size();
         const float* from = scratch.bordered[number + l].data() + (begins ? first * layer.bordered() : 0);
-        if (layer.tile > 0) {
+        if (layer.height > 0) {
           convolve_by_tiles(layer, some, from, scratch);
         } else {
           convolve_by_taps(layer, some, from, scratch);

@@ -29,18 +29,21 @@ class PerceptionNet {
  private:
   struct Layer {
     std::int64_t side = 0, inputs = 0, outputs = 0;
-    bool pooled = false;    // the norm sees the largest of 2 × 2 pixels; what is left over is not computed
-    std::int64_t tile = 0;  // pixels a side of the tiles of Winograd's algorithm; 0: one product, nine taps
+    bool pooled = false;  // the norm sees the largest of 2 × 2 pixels; what is left over is not computed
+    std::int64_t height = 0, width = 0;  // of the tiles of Winograd's algorithm; 0: one product, nine taps
     Floats packed;
     Norm norm;
 
     std::int64_t computed() const { return pooled ? side / 2 * 2 : side; }
     std::int64_t result() const { return pooled ? side / 2 : side; }
     std::int64_t result_size() const { return result() * result() * outputs; }
-    std::int64_t tiles() const { return (computed() + tile - 1) / tile; }  // across
-    std::int64_t points() const { return (tile + 2) * (tile + 2); }        // of a tile
-    std::int64_t wide() const;                                             // a line with its border
-    std::int64_t bordered() const { return wide() * wide() * inputs; }     // a picture with its border
+    std::int64_t down() const { return (computed() + height - 1) / height; }  // tiles
+    std::int64_t across() const { return (computed() + width - 1) / width; }
+    std::int64_t tiles() const { return down() * across(); }
+    std::int64_t points() const { return (height + 2) * (width + 2); }  // of a tile
+    std::int64_t high() const;                                          // lines, with the border
+    std::int64_t wide() const;                                          // a line with its border
+    std::int64_t bordered() const { return high() * wide() * inputs; }  // a picture with its border
   };
   struct Block {
     std::vector<Layer> layers;

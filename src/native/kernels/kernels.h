@@ -22,22 +22,28 @@ struct Product {
   const std::int64_t* tap = nullptr;  // [taps]: where each copy of `a` begins; null: one tap at 0
 };
 
-// Where a convolution by tiles of 3, 4 or 5 pixels a side (see native/perception.cpp) multiplies polynomials:
-// at 0, ±a, ±b (not for 3), `alone` (not for 4) and ∞, in this order.
+// Where a convolution by tiles (see native/perception.cpp) multiplies polynomials, for tiles of `size` pixels
+// in one direction: at 0, at ± each of these, and where `size` is even at ∞, in this order.
 struct TilePoints {
-  float a, b, alone;
+  double pairs[4];
 };
-constexpr TilePoints tile_points(std::int64_t side) {
-  if (side == 3) return {0.75f, 0, 2};
-  if (side == 4) return {0.75f, 1.5f, 0};
-  return {0.5625f, 1.25f, 3};
+constexpr int tile_pairs(int size) {
+  return (size + 1) / 2;
+}
+constexpr TilePoints tile_points(int size) {
+  if (size == 3) return {{0.875, 2.5}};
+  if (size == 4) return {{0.625, 1.5}};
+  if (size == 5) return {{0.5625, 1.125, 2.5}};
+  if (size == 6) return {{0.5, 1, 2}};
+  return {{0.4375, 0.875, 1.375, 3}};  // 7
 }
 
-// The tiles of one picture, of `side` pixels: `across` in either direction, line by line. Point k of tile t
-// has its channels at k · point + t · tile; those of the picture's pixels are `pixel` numbers apart.
+// The tiles of one picture, `height` · `width` pixels each: 7·4, 5·5 or 6·3. There are `down` lines of
+// `across` tiles. Point k of tile t has its channels at k · point + t · tile; those of the picture's pixels
+// are `pixel` numbers apart.
 struct Tiles {
-  std::int64_t side = 0, across = 0, channels = 0, point = 0, tile = 0, pixel = 0;
-  bool pooled = false;  // only for 4 pixels a side
+  std::int64_t height = 0, width = 0, down = 0, across = 0, channels = 0, point = 0, tile = 0, pixel = 0;
+  bool pooled = false;  // only for an even width
 };
 
 struct Version {
@@ -55,11 +61,11 @@ struct Version {
   // gelu(norm(x)), into `to`, whose lines are `to_line` numbers apart.
   void (*picture_norm_gelu)(std::int64_t side, std::int64_t channels, const float* weight, const float* bias,
                             const float* x, float* to, std::int64_t to_line);
-  // A convolution 3 × 3 by tiles: the (side + 2)² pixels of each tile of `picture`, whose lines are `line`
-  // numbers apart, become as many points. Neighbouring tiles share two pixels.
+  // A convolution 3 × 3 by tiles: the (height + 2) · (width + 2) pixels of each tile of `picture`, whose
+  // lines are `line` numbers apart, become as many points. Neighbouring tiles share two pixels.
   void (*tiles_to_points)(const Tiles& tiles, const float* picture, std::int64_t line, float* points);
-  // The points back to side² pixels per tile, of which `picture`, `size` · `size` pixels, takes what it has
-  // room for; where pooled, the largest of each 2 × 2 of them.
+  // The points back to height · width pixels per tile, of which `picture`, `size` · `size` pixels, takes what
+  // it has room for; where pooled, the largest of each 2 × 2 of them.
   void (*points_to_tiles)(const Tiles& tiles, const float* points, std::int64_t size, float* picture);
   // The largest of each 2 × 2 pixels; what is left over on the right and below is dropped.
   void (*pool_pixels)(std::int64_t side, std::int64_t channels, const float* x, float* pooled);

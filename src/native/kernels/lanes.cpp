@@ -98,14 +98,14 @@ void block(const Product& p, const float* a, const float* b, std::int64_t column
   }
 }
 
-// The last rows, fewer than a full block.
+// `rows` of them, R at most.
 template <int R>
-void last_block(std::int64_t rows, const Product& p, const float* a, const float* b, std::int64_t columns,
-                const float* bias, float* c) {
+void some_rows(std::int64_t rows, const Product& p, const float* a, const float* b, std::int64_t columns,
+               const float* bias, float* c) {
   if (rows == R) {
     block<R>(p, a, b, columns, bias, c);
   } else if constexpr (R > 1) {
-    last_block<R - 1>(rows, p, a, b, columns, bias, c);
+    some_rows<R - 1>(rows, p, a, b, columns, bias, c);
   }
 }
 
@@ -122,12 +122,13 @@ void product(const Product& p) {
         for (std::int64_t line = first_line; line < last_line; ++line) {
           const float* a = p.a + line * p.a_line;
           float* c = p.c + line * p.c_line + n;
-          std::int64_t row = first;
-          for (; row + kRows <= last; row += kRows)
-            block<kRows>(p, a + row * p.a_row, b, p.columns - n, bias, c + row * p.c_row);
-          if (row < last)
-            last_block<kRows - 1>(last - row, p, a + row * p.a_row, b, p.columns - n, bias,
-                                  c + row * p.c_row);
+          // Blocks as even as can be: one of few rows would wait for its own sums.
+          std::int64_t blocks = (last - first + kRows - 1) / kRows;
+          for (std::int64_t row = first; row < last; --blocks) {
+            const std::int64_t some = (last - row + blocks - 1) / blocks;
+            some_rows<kRows>(some, p, a + row * p.a_row, b, p.columns - n, bias, c + row * p.c_row);
+            row += some;
+          }
         }
       }
     }
@@ -278,56 +279,83 @@ void picture_norm_gelu(std::int64_t side, std::int64_t channels, const float* we
   }
 }
 
-// Bᵀ d of S + 2 numbers: the coefficients of the polynomial with all points but one as roots. Those of ±a and
-// ±b share their even and odd parts; the point alone is divided out before.
+// The coefficients of the polynomial with the pairs' squares as roots, and of the same without each of them;
+// powers of the points.
+template <int S>
+struct Turn {
+  static constexpr int kPairs = tile_pairs(S);
+  float all[kPairs + 1] = {}, without[kPairs][kPairs] = {}, power[S][kPairs] = {};
+
+  constexpr Turn() {
+    constexpr TilePoints points = tile_points(S);
+    for (int skip = 0; skip <= kPairs; ++skip) {
+      double product[kPairs + 2] = {1};
+      int degree = 0;
+      for (int i = 0; i < kPairs; ++i) {
+        if (i == skip) continue;
+        ++degree;
+        for (int k = degree; k >= 0; --k)
+          product[k] = (k > 0 ? product[k - 1] : 0) - points.pairs[i] * points.pairs[i] * product[k];
+      }
+      for (int k = 0; k <= degree; ++k) {
+        if (skip == kPairs) {
+          all[k] = static_cast<float>(product[k]);
+        } else {
+          without[skip][k] = static_cast<float>(product[k]);
+        }
+      }
+    }
+    for (int i = 0; i < kPairs; ++i) {
+      double power_of = 1;
+      for (int k = 0; k < S; ++k, power_of *= points.pairs[i]) power[k][i] = static_cast<float>(power_of);
+    }
+  }
+};
+
+// Bᵀ d of S + 2 numbers: the coefficients of the polynomial with all points but one as roots. Those of ±p
+// share their even and odd parts.
 template <int S, class T>
 inline void to_points(const T* d, T* to) {
-  constexpr TilePoints p = tile_points(S);
-  constexpr float a2 = p.a * p.a, b2 = p.b * p.b;
-  const auto odd = [](const T* x) {
-    return S == 3 ? x[3] - a2 * x[1] : x[5] - (a2 + b2) * x[3] + (a2 * b2) * x[1];
-  };
-  T without[S + 1];
-  const T* x = d;
-  if constexpr (S != 4) {
+  constexpr Turn<S> turn;
+  constexpr int P = Turn<S>::kPairs;
+  const auto sum = [](const float* factors, int count, const T* x) {
+    T total = x[2 * (count - 1)];
 #pragma GCC unroll 8
-    for (int k = 0; k <= S; ++k) without[k] = d[k + 1] - p.alone * d[k];
-    x = without;
-    to[S] = odd(d);
+    for (int k = count - 2; k >= 0; --k) total += factors[k] * x[2 * k];
+    return total;
+  };
+  to[0] = sum(turn.all, P + 1, d);
+#pragma GCC unroll 8
+  for (int i = 0; i < P; ++i) {
+    const T even = sum(turn.without[i], P, d + 2), odd = sum(turn.without[i], P, d + 1);
+    to[2 * i + 1] = even + turn.power[1][i] * odd;
+    to[2 * i + 2] = even - turn.power[1][i] * odd;
   }
-  to[S + 1] = odd(x);
-  if constexpr (S == 3) {
-    to[0] = x[2] - a2 * x[0];
-    to[1] = x[2] + p.a * x[1];
-    to[2] = x[2] - p.a * x[1];
-  } else {
-    const T near = x[4] - b2 * x[2], near_odd = x[3] - b2 * x[1], far = x[4] - a2 * x[2],
-            far_odd = x[3] - a2 * x[1];
-    to[0] = x[4] - (a2 + b2) * x[2] + (a2 * b2) * x[0];
-    to[1] = near + p.a * near_odd;
-    to[2] = near - p.a * near_odd;
-    to[3] = far + p.b * far_odd;
-    to[4] = far - p.b * far_odd;
-  }
+  if constexpr (S % 2 == 0) to[S + 1] = sum(turn.all, P + 1, d + 1);
 }
 
 // Aᵀ m of S + 2 numbers: the powers of the points, S numbers.
 template <int S, class T>
 inline void from_points(const T* m, T* to) {
-  constexpr TilePoints p = tile_points(S);
-  T near = m[1] + m[2], near_odd = p.a * (m[1] - m[2]), far{}, far_odd{}, alone{};
-  if constexpr (S > 3) far = m[3] + m[4], far_odd = p.b * (m[3] - m[4]);
-  if constexpr (S != 4) alone = m[S];
-  to[0] = m[0] + (near + far);
-  if constexpr (S != 4) to[0] += alone;
+  constexpr Turn<S> turn;
+  constexpr int P = Turn<S>::kPairs;
+  T even[P], odd[P];
+#pragma GCC unroll 8
+  for (int i = 0; i < P; ++i) {
+    even[i] = m[2 * i + 1] + m[2 * i + 2];
+    odd[i] = m[2 * i + 1] - m[2 * i + 2];
+  }
+  to[0] = m[0];
+#pragma GCC unroll 8
+  for (int i = 0; i < P; ++i) to[0] += even[i];
 #pragma GCC unroll 8
   for (int k = 1; k < S; ++k) {
-    if (k % 2 == 0) near *= p.a * p.a, far *= p.b * p.b;
-    to[k] = k % 2 == 0 ? near + far : near_odd + far_odd;
-    if (k % 2 == 1) near_odd *= p.a * p.a, far_odd *= p.b * p.b;
-    if constexpr (S != 4) to[k] += alone *= p.alone;
+    const T* half = k % 2 == 0 ? even : odd;
+    to[k] = turn.power[k][0] * half[0];
+#pragma GCC unroll 8
+    for (int i = 1; i < P; ++i) to[k] += turn.power[k][i] * half[i];
   }
-  to[S - 1] += m[S + 1];
+  if constexpr (S % 2 == 0) to[S - 1] += m[S + 1];
 }
 
 template <class T>
@@ -349,100 +377,138 @@ inline float larger(float a, float b) {
   return a > b ? a : b;
 }
 
-template <int S, class T>
+template <int H, int W, class T>
 inline void tile_to_points(const Tiles& tiles, const float* from, std::int64_t line, float* points) {
-  constexpr int N = S + 2;
-  T turned[N][N];
-#pragma GCC unroll 8
-  for (int j = 0; j < N; ++j) {
-    T d[N], own[N];
-#pragma GCC unroll 8
-    for (int i = 0; i < N; ++i) d[i] = take<T>(from + i * line + j * tiles.pixel);
-    to_points<S>(d, own);
-#pragma GCC unroll 8
-    for (int i = 0; i < N; ++i) turned[i][j] = own[i];
+  T turned[H + 2][W + 2];
+#pragma GCC unroll 16
+  for (int j = 0; j < W + 2; ++j) {
+    T d[H + 2], own[H + 2];
+#pragma GCC unroll 16
+    for (int i = 0; i < H + 2; ++i) d[i] = take<T>(from + i * line + j * tiles.pixel);
+    to_points<H>(d, own);
+#pragma GCC unroll 16
+    for (int i = 0; i < H + 2; ++i) turned[i][j] = own[i];
   }
-#pragma GCC unroll 8
-  for (int i = 0; i < N; ++i) {
-    T own[N];
-    to_points<S>(turned[i], own);
-#pragma GCC unroll 8
-    for (int j = 0; j < N; ++j) put(points + (N * i + j) * tiles.point, own[j]);
+#pragma GCC unroll 16
+  for (int i = 0; i < H + 2; ++i) {
+    T own[W + 2];
+    to_points<W>(turned[i], own);
+#pragma GCC unroll 16
+    for (int j = 0; j < W + 2; ++j) put(points + ((W + 2) * i + j) * tiles.point, own[j]);
   }
 }
 
-template <int S>
+template <int H, int W>
 void tiles_to_points_of(const Tiles& tiles, const float* picture, std::int64_t line, float* points) {
-  for (std::int64_t y = 0; y < tiles.across; ++y) {
+  for (std::int64_t y = 0; y < tiles.down; ++y) {
     for (std::int64_t x = 0; x < tiles.across; ++x, points += tiles.tile) {
-      const float* from = picture + S * y * line + S * x * tiles.pixel;
+      const float* from = picture + H * y * line + W * x * tiles.pixel;
       std::int64_t c = 0;
       for (; c + kLanes <= tiles.channels; c += kLanes)
-        tile_to_points<S, Lanes>(tiles, from + c, line, points + c);
-      for (; c < tiles.channels; ++c) tile_to_points<S, float>(tiles, from + c, line, points + c);
+        tile_to_points<H, W, Lanes>(tiles, from + c, line, points + c);
+      for (; c < tiles.channels; ++c) tile_to_points<H, W, float>(tiles, from + c, line, points + c);
     }
   }
 }
 
 void tiles_to_points(const Tiles& tiles, const float* picture, std::int64_t line, float* points) {
-  const auto version = tiles.side == 3   ? tiles_to_points_of<3>
-                       : tiles.side == 4 ? tiles_to_points_of<4>
-                                         : tiles_to_points_of<5>;
+  const auto version = tiles.height == 7   ? tiles_to_points_of<7, 4>
+                       : tiles.height == 5 ? tiles_to_points_of<5, 5>
+                                           : tiles_to_points_of<6, 3>;
   version(tiles, picture, line, points);
 }
 
-// The tile's first `down` rows and `across` columns.
-template <int S, class T>
-inline void points_to_tile(const Tiles& tiles, const float* points, std::int64_t down, std::int64_t across,
-                           std::int64_t line, float* to) {
-  constexpr int N = S + 2;
-  T turned[S][N];
-#pragma GCC unroll 8
-  for (int j = 0; j < N; ++j) {
-    T m[N], own[S];
-#pragma GCC unroll 8
-    for (int i = 0; i < N; ++i) m[i] = take<T>(points + (N * i + j) * tiles.point);
-    from_points<S>(m, own);
-#pragma GCC unroll 8
-    for (int i = 0; i < S; ++i) turned[i][j] = own[i];
+// Where a tile's pixels go, or where pooled the largest of each 2 × 2 of them.
+struct Place {
+  std::int64_t down, across, line;  // lines and columns there is room for; numbers from one line to the next
+  bool continues;  // the first line's other pixels lie in the tile above and are there already
+};
+
+template <int H, int W, class T>
+inline void points_to_tile(const Tiles& tiles, const float* points, const Place& place, float* to) {
+  T turned[W][H + 2];
+#pragma GCC unroll 16
+  for (int i = 0; i < H + 2; ++i) {
+    T m[W + 2], own[W];
+#pragma GCC unroll 16
+    for (int j = 0; j < W + 2; ++j) m[j] = take<T>(points + ((W + 2) * i + j) * tiles.point);
+    from_points<W>(m, own);
+#pragma GCC unroll 16
+    for (int j = 0; j < W; ++j) turned[j][i] = own[j];
   }
-  T pixels[S][S];
-#pragma GCC unroll 8
-  for (int i = 0; i < S; ++i) from_points<S>(turned[i], pixels[i]);
-  if (S == 4 && tiles.pooled) {
-    for (std::int64_t i = 0; i < down; ++i) {
-      for (std::int64_t j = 0; j < across; ++j) {
-        const T *upper = pixels[2 * i] + 2 * j, *lower = pixels[2 * i + 1] + 2 * j;
-        put(to + i * line + j * tiles.pixel, larger(larger(upper[0], upper[1]), larger(lower[0], lower[1])));
-      }
+#pragma GCC unroll 16
+  for (int j = 0; j < W; ++j, to += tiles.pixel) {
+    if (j >= place.across) break;
+    T pixels[H];
+    from_points<H>(turned[j], pixels);
+    float* pixel = to;
+#pragma GCC unroll 16
+    for (int i = 0; i < H; ++i, pixel += place.line) {
+      if (i < place.down) put(pixel, pixels[i]);
     }
-    return;
-  }
-  for (std::int64_t i = 0; i < down; ++i) {
-    for (std::int64_t j = 0; j < across; ++j) put(to + i * line + j * tiles.pixel, pixels[i][j]);
   }
 }
 
-template <int S>
+template <int H, int W, class T>
+inline void points_to_pooled_tile(const Tiles& tiles, const float* points, const Place& place, float* to) {
+  T turned[H][W + 2];
+#pragma GCC unroll 16
+  for (int j = 0; j < W + 2; ++j) {
+    T m[H + 2], own[H];
+#pragma GCC unroll 16
+    for (int i = 0; i < H + 2; ++i) m[i] = take<T>(points + ((W + 2) * i + j) * tiles.point);
+    from_points<H>(m, own);
+#pragma GCC unroll 16
+    for (int i = 0; i < H; ++i) turned[i][j] = own[i];
+  }
+  T upper[W / 2] = {};
+  bool lower = place.continues;
+  std::int64_t down = place.down;
+#pragma GCC unroll 16
+  for (int i = 0; i < H; ++i, lower = !lower) {
+    if (down <= 0) break;
+    T pixels[W];
+    from_points<W>(turned[i], pixels);
+#pragma GCC unroll 16
+    for (int j = 0; j < W / 2; ++j) {
+      float* pixel = to + j * tiles.pixel;
+      const T both = larger(pixels[2 * j], pixels[2 * j + 1]);
+      if (j < place.across && lower) put(pixel, larger(both, i == 0 ? take<T>(pixel) : upper[j]));
+      if (j < place.across && !lower && i + 1 == H) put(pixel, both);
+      upper[j] = both;
+    }
+    if (lower) to += place.line, --down;
+  }
+}
+
+template <int H, int W>
 void points_to_tiles_of(const Tiles& tiles, const float* points, std::int64_t size, float* picture) {
-  const std::int64_t line = size * tiles.pixel, step = tiles.pooled ? 2 : S;
-  for (std::int64_t y = 0; y < tiles.across; ++y) {
+  const std::int64_t line = size * tiles.pixel, pool = tiles.pooled ? 2 : 1;
+  for (std::int64_t y = 0; y < tiles.down; ++y) {
+    const std::int64_t above = H * y / pool;
     for (std::int64_t x = 0; x < tiles.across; ++x, points += tiles.tile) {
-      const std::int64_t below = size - step * y, right = size - step * x;
-      const std::int64_t down = below < step ? below : step, across = right < step ? right : step;
-      float* to = picture + step * y * line + step * x * tiles.pixel;
+      const std::int64_t left = W * x / pool;
+      const Place place{size - above, size - left, line, H * y % pool == 1};
+      float* to = picture + above * line + left * tiles.pixel;
+      const auto turn = [&](auto kind, std::int64_t c) {
+        using T = decltype(kind);
+        if (W % 2 == 0 && tiles.pooled) {
+          points_to_pooled_tile<H, W, T>(tiles, points + c, place, to + c);
+        } else {
+          points_to_tile<H, W, T>(tiles, points + c, place, to + c);
+        }
+      };
       std::int64_t c = 0;
-      for (; c + kLanes <= tiles.channels; c += kLanes)
-        points_to_tile<S, Lanes>(tiles, points + c, down, across, line, to + c);
-      for (; c < tiles.channels; ++c) points_to_tile<S, float>(tiles, points + c, down, across, line, to + c);
+      for (; c + kLanes <= tiles.channels; c += kLanes) turn(Lanes{}, c);
+      for (; c < tiles.channels; ++c) turn(0.f, c);
     }
   }
 }
 
 void points_to_tiles(const Tiles& tiles, const float* points, std::int64_t size, float* picture) {
-  const auto version = tiles.side == 3   ? points_to_tiles_of<3>
-                       : tiles.side == 4 ? points_to_tiles_of<4>
-                                         : points_to_tiles_of<5>;
+  const auto version = tiles.height == 7   ? points_to_tiles_of<7, 4>
+                       : tiles.height == 5 ? points_to_tiles_of<5, 5>
+                                           : points_to_tiles_of<6, 3>;
   version(tiles, points, size, picture);
 }
 
