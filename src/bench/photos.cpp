@@ -1,7 +1,7 @@
 // How many drawn photos `as2 solve` gets wholly right (every clue read, the answer unique and right) as one
 // thing at a time gets worse: turn, perspective, light, size, typeface. Typefaces are those of this machine
-// that training never sees (vision/typefaces.h). Before that, the network of cells alone: on MNIST, and how
-// honest its confidence is.
+// that training never sees (vision/typefaces.h). Before that, what its reader makes of MNIST, and how honest
+// the confidence of the network of cells is.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -56,28 +56,45 @@ infer::Solver open(const std::string& task, bool with_guide) {
   return native::open_solver(card, infer::load_program(card.program), with_guide, options);
 }
 
+// What the reader of photos makes of MNIST's test digits as they are.
+Json read_handwriting(const datasets::Digits& digits) {
+  infer::Solver board = open("digits", false);
+  boards::CellReader reader(open("cells", false), board);
+  std::vector<boards::Cell> cells;
+  std::vector<formats::Image> pictures;
+  for (std::size_t k = 0; k < digits.size(); ++k) {
+    formats::Image picture(datasets::kDigitSide, datasets::kDigitSide);
+    std::copy_n(digits.image(k), datasets::kDigitPixels, picture.pixels.begin());
+    cells.push_back({0, picture});
+    pictures.push_back(std::move(picture));
+  }
+  const std::vector<boards::CellBeliefs> seen = reader.look(cells, [&] { return pictures; });
+  int right = 0, written = 0, blank = 0;
+  for (std::size_t k = 0; k < seen.size(); ++k) {
+    double as_print = 0, as_writing = 0;
+    std::vector<double> shown;
+    for (std::size_t s = 0; s < seen[k].printed.size(); ++s) {
+      as_print += seen[k].printed[s];
+      as_writing += seen[k].written[s];
+      shown.push_back(seen[k].printed[s] + seen[k].written[s]);
+    }
+    const auto best = std::max_element(shown.begin(), shown.end());
+    const std::string& symbol =
+        board.program().positions[0].symbols[static_cast<std::size_t>(best - shown.begin())];
+    blank += seen[k].blank >= *best;
+    written += seen[k].blank < *best && as_writing > as_print;
+    right += seen[k].blank < *best && symbol == std::to_string(digits.labels[k]);
+  }
+  const auto share = [&](int count) { return 100.0 * count / static_cast<double>(digits.size()); };
+  return {row("MNIST's test digits: read", share(right), "%"),
+          row("the same: as handwriting", share(written), "%"),
+          row("the same: as a blank", share(blank), "%")};
+}
+
 // The network of cells by itself.
 class Cells {
  public:
   Cells() : Cells(infer::read_card(infer::default_model("cells"))) {}
-
-  // What it makes of MNIST's test digits as they are.
-  Json handwriting(const datasets::Digits& digits) {
-    std::vector<infer::Picture> pictures;
-    for (std::size_t k = 0; k < digits.size(); ++k) add(pictures, digits.image(k));
-    int right = 0, written = 0, blank = 0;
-    const std::vector<Beliefs> seen = perceive(pictures);
-    for (std::size_t k = 0; k < seen.size(); ++k) {
-      const std::string& symbol = symbols()[best_of(seen[k])];
-      blank += symbol == "blank";
-      written += symbol.rfind("written", 0) == 0;
-      right += symbol.find("(" + std::to_string(digits.labels[k]) + ")") != std::string::npos;
-    }
-    const auto share = [&](int count) { return 100.0 * count / static_cast<double>(digits.size()); };
-    return {row("MNIST's test digits: the digit is read by the network of cells", share(right), "%"),
-            row("the same: as handwriting", share(written), "%"),
-            row("the same: as a blank", share(blank), "%")};
-  }
 
   // How sure it is and how often it is right, in the typefaces and digits kept for the test, with the
   // temperature that was fitted to those for validation and without: the negative logarithm of the belief in
@@ -258,8 +275,7 @@ class Sweep {
 Json measure_photos(const Options& options, const ReportStep& progress) {
   if (progress) progress("MNIST's test digits");
   const datasets::Mnist mnist = datasets::load_mnist({});
-  Cells cells;
-  Json rows = cells.handwriting(mnist.test);
+  Json rows = read_handwriting(mnist.test);
   std::vector<vision::Family> families;
   try {
     families = vision::find_typefaces(options.fonts);
@@ -267,7 +283,7 @@ Json measure_photos(const Options& options, const ReportStep& progress) {
     return {{"skipped", error.what()}, {"rows", rows}};
   }
   if (progress) progress("cells in typefaces kept for the test");
-  for (const Json& row : cells.calibration(families, mnist)) rows.push_back(row);
+  for (const Json& row : Cells().calibration(families, mnist)) rows.push_back(row);
   Json result = Sweep(std::move(families)).run(progress);
   result["rows"].insert(result["rows"].begin(), rows.begin(), rows.end());
   return result;

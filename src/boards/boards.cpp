@@ -1,5 +1,7 @@
 #include "boards/boards.h"
 
+#include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "as2/error.h"
@@ -10,7 +12,7 @@ namespace as2::boards {
 
 BoardSolver open_board_solver(const std::filesystem::path& weights, int box, const OpenSolver& open,
                               const asp::GroundOptions& grounding) {
-  const infer::Card card = infer::read_card(weights);
+  infer::Card card = infer::read_card(weights);
   infer::ProgramSource source = card.program;
   const auto cells = static_cast<std::size_t>(box * box * box * box);
   if (box > 0 && card.shape.positions.size() != cells) {  // the same program for boxes of another side
@@ -24,7 +26,18 @@ BoardSolver open_board_solver(const std::filesystem::path& weights, int box, con
                          " positions, the board " + std::to_string(cells) + " cells",
                      {"give --model a model of boards, as `as2 train sudoku` writes it"});
   }
+  // Numbers of several digits are read digit by digit (cell_reader.h), not by the model's own perception.
+  if (has_long_numbers(*program)) card.pictures.positions.clear();
   return {source, open(card, program), grid_side(*program, source.file)};
+}
+
+bool has_long_numbers(const compile::ConstraintProgram& program) {
+  return std::any_of(
+      program.positions.begin(), program.positions.end(), [](const compile::Position& position) {
+        return std::any_of(position.symbols.begin(), position.symbols.end(), [](const std::string& symbol) {
+          return symbol.size() > 1 && symbol.find_first_not_of("0123456789") == std::string::npos;
+        });
+      });
 }
 
 int grid_side(const compile::ConstraintProgram& program, const std::string& file) {
@@ -62,12 +75,23 @@ infer::Scene read_scene(const std::filesystem::path& picture, int side) {
   return scene_of(vision::read_board(formats::read_image(picture.string()), picture.string(), side));
 }
 
+std::uint8_t number_of(const std::string& symbol) {
+  int number = 0;
+  const char* const end = symbol.data() + symbol.size();
+  const auto [last, error] = std::from_chars(symbol.data(), end, number);
+  if (error != std::errc() || last != end || number < 0 || number > 255) {
+    throw InputError("the symbol " + symbol + " of a cell cannot be drawn",
+                     {"boards are drawn with numbers from 0 to 255"});
+  }
+  return static_cast<std::uint8_t>(number);
+}
+
 sudoku::Grid digits_of(const infer::Solver& solver, const infer::Answer& answer) {
   sudoku::Grid grid;
   for (std::size_t i = 0; i < solver.program().positions.size(); ++i) {
     const std::string& symbol =
         solver.program().positions[i].symbols[static_cast<std::size_t>(answer.assignment()[i])];
-    grid.push_back(static_cast<std::uint8_t>(std::stoi(symbol)));
+    grid.push_back(number_of(symbol));
   }
   return grid;
 }

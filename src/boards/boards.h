@@ -28,6 +28,9 @@ struct BoardSolver {
 BoardSolver open_board_solver(const std::filesystem::path& weights, int box, const OpenSolver& open,
                               const asp::GroundOptions& grounding = {});
 
+// Whether cells hold numbers of several digits, which no network reads as one picture.
+bool has_long_numbers(const compile::ConstraintProgram& program);
+
 // How many rows and columns the board has whose cells are the program's positions: `cell(1,1,_)`,
 // `cell(1,2,_)`, …, whatever they are called. InputError at `file` for any other program.
 int grid_side(const compile::ConstraintProgram& program, const std::string& file);
@@ -36,7 +39,9 @@ int grid_side(const compile::ConstraintProgram& program, const std::string& file
 infer::Scene scene_of(const vision::BoardReading& board);
 std::vector<infer::Scene> scenes_of(const std::vector<vision::BoardReading>& boards);
 
-// The digits of the answer in reading order.
+// The number that a symbol of a board is, 0 to 255; InputError where it is none.
+std::uint8_t number_of(const std::string& symbol);
+// The numbers of the answer in reading order.
 sudoku::Grid digits_of(const infer::Solver& solver, const infer::Answer& answer);
 
 }  // namespace as2::boards

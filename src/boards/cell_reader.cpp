@@ -11,8 +11,10 @@ namespace as2::boards {
 namespace {
 
 constexpr double kClearlyBetter = 3;  // nats by which a turn has to win over the photo as it was taken
+constexpr double kFarWorse = 10;      // nats from which a turn is not worth asking the rules about
 constexpr double kHardlyBlank = 0.98;
-constexpr int kLookedAtOnce = 16;  // cells of a turned board
+constexpr double kHardlyWritten = 0.05;  // with less the digit hardly hangs on who reads handwriting
+constexpr int kLookedAtOnce = 16;        // cells of a turned board
 // Of the pictures that the network was trained on 2 in 7 are blank (vision/cell_set.h), of a board's cells
 // about 2 in 3: by Bayes's rule the odds of a blank are five times what the network says.
 constexpr double kBlankOdds = (2.0 / 1) / (2.0 / 5);
@@ -44,8 +46,12 @@ double likeliest_digit(const CellBeliefs& cell) {
   return best;
 }
 
+bool is_filled(const CellBeliefs& cell) {
+  return likeliest_digit(cell) > cell.blank;
+}
+
 bool is_entry(const CellBeliefs& cell) {
-  return likeliest_digit(cell) > cell.blank && total(cell.written) > kClearlyWritten * total(cell.printed);
+  return is_filled(cell) && total(cell.written) > kClearlyWritten * total(cell.printed);
 }
 
 }  // namespace
@@ -58,119 +64,224 @@ std::string BoardCells::text() const {
   return result;
 }
 
-CellReader::CellReader(infer::Solver cells, const compile::ConstraintProgram& board)
-    : solver_(std::move(cells)) {
-  AS2_REQUIRE(solver_.program().positions.size() == 1, "a program of one cell");
-  const std::vector<std::string>& symbols = solver_.program().positions[0].symbols;
-  stride_ = static_cast<int>(symbols.size());
+CellReader::CellReader(infer::Solver cells, infer::Solver& board) : cells_(std::move(cells)), board_(board) {
+  AS2_REQUIRE(cells_.program().positions.size() == 1, "a program of one cell");
+  const std::vector<std::string>& symbols = cells_.program().positions[0].symbols;
+  const auto refuse = [](const std::string& shown) {
+    throw InputError("no picture of a cell shows " + shown,
+                     {"cells are read as blank, printed(0) to printed(9) and written(0) to written(9)"});
+  };
   const auto place = [&](const std::string& name) {
     const auto found = std::find(symbols.begin(), symbols.end(), name);
-    if (found == symbols.end()) {
-      throw InputError("no picture of a cell shows " + name,
-                       {"cells are read as blank, printed(0) to printed(9) and written(0) to written(9)"});
-    }
-    return static_cast<int>(found - symbols.begin());
+    if (found == symbols.end()) refuse(name);
+    return static_cast<std::size_t>(found - symbols.begin());
   };
   blank_ = place("blank");
-  for (const compile::Position& position : board.positions) {
-    places_.emplace_back();
+  for (std::size_t k = 0; k < symbols.size(); ++k) {
+    if (symbols[k].rfind("written(", 0) == 0) all_written_.push_back(k);
+  }
+  for (const compile::Position& position : board_.program().positions) {
+    digits_.emplace_back();
     for (const std::string& symbol : position.symbols) {
-      places_.back().printed.push_back(place("printed(" + symbol + ")"));
-      places_.back().written.push_back(place("written(" + symbol + ")"));
+      if (symbol.find_first_not_of("0123456789") != std::string::npos) refuse(symbol);
+      digits_.back().emplace_back();
+      for (const char letter : symbol) {
+        const auto digit = static_cast<std::size_t>(letter - '0');
+        printed_[digit] = place("printed(" + std::string(1, letter) + ")");
+        written_[digit] = place("written(" + std::string(1, letter) + ")");
+        digits_.back().back().push_back(digit);
+        used_.insert(digit);
+      }
+      longest_ = std::max(longest_, symbol.size());
     }
   }
 }
 
-std::vector<std::vector<double>> CellReader::look(const std::vector<formats::Image>& cells,
+std::vector<CellReader::Row> CellReader::perceive(const std::vector<formats::Image>& pictures,
                                                   infer::SolveTimes* times) {
-  // The blank cells of a clean scan are all alike: of equal pictures one is looked at.
-  std::map<std::vector<std::uint8_t>, std::size_t> known;
+  // The blank cells of a clean scan are all alike, and an upright board is looked at again.
   std::vector<infer::Scene> scenes;
-  for (const formats::Image& cell : cells) {
-    if (known.emplace(cell.pixels, scenes.size()).second) scenes.push_back({{0, cell.pixels}});
+  for (const formats::Image& picture : pictures) {
+    if (known_.emplace(picture.pixels, Row()).second) scenes.push_back({{0, picture.pixels}});
   }
-  const std::vector<infer::Evidence> seen = solver_.look(scenes, times);
-  std::vector<std::vector<double>> beliefs;
-  for (const formats::Image& cell : cells) {
-    std::vector<double> own = seen[known.at(cell.pixels)].beliefs;
-    double& blank = own[static_cast<std::size_t>(blank_)];
-    const double sum = 1 + (kBlankOdds - 1) * blank;
-    blank *= kBlankOdds;
-    for (double& belief : own) belief /= sum;
-    beliefs.push_back(std::move(own));
+  const std::vector<infer::Evidence> seen = cells_.look(scenes, times);
+  for (std::size_t n = 0; n < seen.size(); ++n) known_[scenes[n][0].pixels] = seen[n].beliefs;
+  std::vector<Row> beliefs;
+  for (const formats::Image& picture : pictures) beliefs.push_back(known_[picture.pixels]);
+  return beliefs;
+}
+
+std::vector<CellReader::Seen> CellReader::see(const std::vector<formats::Image>& cells,
+                                              infer::SolveTimes* times) {
+  std::vector<Seen> list(cells.size());
+  std::vector<formats::Image> pictures;
+  std::vector<std::size_t> cell_of;  // the cell of each picture
+  for (std::size_t k = 0; k < cells.size(); ++k) {
+    const bool fits = cells[k].width == vision::kCellSide;
+    pictures.push_back(fits ? cells[k] : formats::resize(cells[k], vision::kCellSide, vision::kCellSide));
+    cell_of.push_back(k);
+    if (longest_ == 1) continue;
+    vision::Pieces pieces = vision::pieces_of(cells[k], longest_);
+    list[k].several = pieces.belief;
+    for (formats::Image& piece : pieces.pictures) {
+      pictures.push_back(std::move(piece));
+      cell_of.push_back(k);
+    }
+  }
+  std::vector<Row> rows = perceive(pictures, times);
+  for (std::size_t n = 0; n < rows.size(); ++n) {
+    Seen& seen = list[cell_of[n]];
+    if (!seen.whole.empty()) {
+      seen.pieces.push_back(std::move(rows[n]));
+      continue;
+    }
+    seen.whole = std::move(rows[n]);
+    const double sum = 1 + (kBlankOdds - 1) * seen.whole[blank_];
+    seen.whole[blank_] *= kBlankOdds;
+    for (double& belief : seen.whole) belief /= sum;
+  }
+  return list;
+}
+
+double CellReader::written_belief(const Row& row) const {
+  double sum = 0;
+  for (const std::size_t symbol : all_written_) sum += row[symbol];
+  return sum;
+}
+
+CellBeliefs CellReader::beliefs_of(const Seen& seen, int position) const {
+  CellBeliefs cell;
+  double blank = seen.several, printed = 1, written = 1;  // of the pieces
+  for (const Row& piece : seen.pieces) {
+    blank *= piece[blank_];
+    double as_print = 0, as_writing = 0;
+    for (const std::size_t digit : used_) {
+      as_print += piece[printed_[digit]];
+      as_writing += piece[written_[digit]];
+    }
+    printed *= as_print;
+    written *= as_writing;
+  }
+  cell.blank = (1 - seen.several) * seen.whole[blank_] + blank;
+  for (const std::vector<std::size_t>& digits : digits_[static_cast<std::size_t>(position)]) {
+    cell.printed.push_back(0);
+    cell.written.push_back(0);
+    if (digits.size() == 1) {
+      cell.printed.back() = (1 - seen.several) * seen.whole[printed_[digits[0]]];
+      cell.written.back() = (1 - seen.several) * seen.whole[written_[digits[0]]];
+    } else if (digits.size() == seen.pieces.size()) {
+      double belief = seen.several;
+      for (std::size_t k = 0; k < digits.size(); ++k)
+        belief *= seen.pieces[k][printed_[digits[k]]] + seen.pieces[k][written_[digits[k]]];
+      cell.printed.back() = belief * printed / (printed + written);
+      cell.written.back() = belief * written / (printed + written);
+    }
+  }
+  return cell;
+}
+
+double CellReader::certainty(const Seen& seen) const {
+  const auto most = [&](const Row& row) {
+    double best = 1e-6;
+    for (std::size_t k = 0; k < row.size(); ++k) {
+      if (k != blank_) best = std::max(best, row[k]);
+    }
+    return best;
+  };
+  double pieces = seen.several;
+  for (const Row& piece : seen.pieces) pieces *= most(piece);
+  return std::log((1 - seen.several) * most(seen.whole) + pieces);
+}
+
+std::vector<formats::Image> CellReader::pictures_of(const vision::Photo& photo) const {
+  if (longest_ == 1 || (photo.straight && !photo.straight->lines)) return photo.cells;
+  return vision::cut_cells(photo.picture, photo.lattice, photo.dark_ink, 2 * vision::kCellSide);
+}
+
+std::vector<CellBeliefs> CellReader::look(const std::vector<Cell>& cells,
+                                          const std::function<std::vector<formats::Image>()>& digits,
+                                          infer::SolveTimes* times) {
+  std::vector<formats::Image> pictures;
+  for (const Cell& cell : cells) pictures.push_back(cell.picture);
+  const std::vector<Seen> seen = see(pictures, times);
+  std::vector<CellBeliefs> beliefs;
+  std::vector<std::size_t> written;  // cells
+  for (std::size_t k = 0; k < cells.size(); ++k) {
+    beliefs.push_back(beliefs_of(seen[k], cells[k].position));
+    if (longest_ == 1 && written_belief(seen[k].whole) >= kHardlyWritten) written.push_back(k);
+  }
+  if (written.empty()) return beliefs;
+  const std::vector<formats::Image> inks = digits();
+  const auto is_black = [&](std::size_t k) {
+    return std::none_of(inks[k].pixels.begin(), inks[k].pixels.end(), [](int pixel) { return pixel > 0; });
+  };
+  written.erase(std::remove_if(written.begin(), written.end(), is_black), written.end());
+  std::vector<infer::Scene> scenes;
+  for (const std::size_t k : written) scenes.push_back({{cells[k].position, inks[k].pixels}});
+  const std::vector<infer::Evidence> read = board_.look(scenes, times);
+  for (std::size_t n = 0; n < read.size(); ++n) {
+    CellBeliefs& cell = beliefs[written[n]];
+    const double share = written_belief(seen[written[n]].whole);
+    for (std::size_t s = 0; s < cell.written.size(); ++s)
+      cell.written[s] =
+          share * board_.belief(read[n].beliefs, cells[written[n]].position, static_cast<int>(s));
   }
   return beliefs;
 }
 
-BoardCells CellReader::read(const vision::Photo& photo, infer::SolveTimes* times) {
-  const int side = photo.lattice.side;
-  AS2_REQUIRE(places_.size() == photo.cells.size(), "one position per cell");
-  BoardCells board;
-  const auto most = [&](const std::vector<double>& beliefs) {
-    double best = 0;
-    for (int k = 0; k < stride_; ++k) {
-      if (k != blank_) best = std::max(best, beliefs[static_cast<std::size_t>(k)]);
-    }
-    return best;
-  };
-  std::vector<formats::Image> pictures = photo.cells;
-  std::vector<std::vector<double>> best = look(pictures, times);
+std::vector<int> CellReader::likely_turns(const vision::Photo& photo, infer::SolveTimes* times) {
+  known_.clear();
   // Which way up is asked of cells with ink, whatever the network makes of a digit on its side.
-  std::vector<std::size_t> inked;
-  double best_score = kClearlyBetter;
-  for (std::size_t k = 0; k < pictures.size(); ++k) {
-    if (!has_ink(pictures[k])) continue;
-    inked.push_back(k);
-    best_score += std::log(std::max(1e-6, most(best[k])));
-  }
-  // Under another turn a score only falls, from 0, with every cell that is looked at: as soon as it is no
-  // better than the best one, that turn is out. A board that is read surely as it lies is looked at once.
-  std::vector<formats::Image> turning;
-  for (const std::size_t k : inked) turning.push_back(pictures[k]);
-  for (int turn = 1; turn < 4; ++turn) {
-    for (formats::Image& picture : turning) picture = vision::turned(picture);
-    double score = 0;
-    for (auto next = turning.begin(); next != turning.end() && score > best_score;) {
-      const auto last = next + std::min<std::ptrdiff_t>(kLookedAtOnce, turning.end() - next);
-      for (const auto& beliefs : look({next, last}, times)) score += std::log(std::max(1e-6, most(beliefs)));
+  std::vector<formats::Image> pictures = pictures_of(photo);
+  pictures.erase(std::remove_if(pictures.begin(), pictures.end(),
+                                [](const formats::Image& picture) { return !has_ink(picture); }),
+                 pictures.end());
+  // Under a turn the score only falls, from 0, with every cell that is looked at: as soon as it is far worse
+  // than the best one, that turn is out. A board that is read surely as it lies is looked at once.
+  std::vector<std::pair<double, int>> turns;
+  double best = -1e300;
+  for (int turn = 0; turn < 4; ++turn) {
+    double score = turn == 0 ? kClearlyBetter : 0;
+    for (auto next = pictures.begin(); next != pictures.end() && score > best - kFarWorse;) {
+      const auto last =
+          turn == 0 ? pictures.end() : next + std::min<std::ptrdiff_t>(kLookedAtOnce, pictures.end() - next);
+      for (const Seen& seen : see({next, last}, times)) score += certainty(seen);
       next = last;
     }
-    if (score <= best_score) continue;
-    best_score = score;
-    board.turns = turn;
+    turns.emplace_back(score, turn);
+    best = std::max(best, score);
+    for (formats::Image& picture : pictures) picture = vision::turned(picture);
   }
-  if (board.turns > 0) {  // a one on its side may have looked like a blank
-    for (formats::Image& picture : pictures) {
-      for (int turn = 0; turn < board.turns; ++turn) picture = vision::turned(picture);
-    }
-    best = look(pictures, times);
+  std::stable_sort(turns.begin(), turns.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<int> likely;
+  for (const auto& [score, turn] : turns) {
+    if (likely.empty() || score > best - kFarWorse) likely.push_back(turn);
   }
-  board.lattice = photo.lattice;
-  std::vector<int> origin(best.size());
-  for (std::size_t k = 0; k < origin.size(); ++k) origin[k] = static_cast<int>(k);
-  for (int turn = 0; turn < board.turns; ++turn) {
-    board.lattice = board.lattice.turned();
-    std::vector<int> before = origin;
-    for (int row = 0; row < side; ++row) {
-      for (int column = 0; column < side; ++column)
-        origin[static_cast<std::size_t>(row * side + column)] =
-            before[static_cast<std::size_t>(column * side + side - 1 - row)];
-    }
-  }
-  for (std::size_t k = 0; k < best.size(); ++k) {
-    const std::vector<double>& beliefs = best[static_cast<std::size_t>(origin[k])];
-    CellBeliefs cell;
-    cell.blank = beliefs[static_cast<std::size_t>(blank_)];
-    for (const int at : places_[k].printed) cell.printed.push_back(beliefs[static_cast<std::size_t>(at)]);
-    for (const int at : places_[k].written) cell.written.push_back(beliefs[static_cast<std::size_t>(at)]);
-    const double printed = total(cell.printed), written = total(cell.written);
-    if (likeliest_digit(cell) > cell.blank) ++(printed >= written ? board.printed : board.written);
-    board.cells.push_back(std::move(cell));
+  return likely;
+}
+
+BoardCells CellReader::read(const vision::Photo& photo, int turns, infer::SolveTimes* times) {
+  AS2_REQUIRE(digits_.size() == photo.cells.size(), "one position per cell");
+  BoardCells board;
+  board.turns = turns;
+  const vision::Photo upright = vision::turned(photo, board.turns);
+  board.lattice = upright.lattice;
+  std::vector<formats::Image> pictures = pictures_of(upright);
+  std::vector<Cell> cells;
+  for (std::size_t k = 0; k < pictures.size(); ++k)
+    cells.push_back({static_cast<int>(k), std::move(pictures[k])});
+  const auto digits = [&] {
+    return upright.straight ? upright.straight->cells : vision::normalised_cells(upright);
+  };
+  board.cells = look(cells, digits, times);
+  for (const CellBeliefs& cell : board.cells) {
+    if (is_filled(cell)) ++(total(cell.printed) >= total(cell.written) ? board.printed : board.written);
   }
   if (!board.is_handwritten()) {
-    const int digits = board.printed + board.written;
+    const int filled = board.printed + board.written;
     board.written = static_cast<int>(std::count_if(board.cells.begin(), board.cells.end(), is_entry));
-    board.printed = digits - board.written;
+    board.printed = filled - board.written;
   }
   return board;
 }
@@ -199,7 +310,8 @@ std::vector<infer::Evidence> CellReader::evidence(const BoardCells& board) const
     return evidence;
   };
   std::vector<infer::Evidence> list;
-  if (board.written > 0 && static_cast<std::size_t>(board.printed) * 9 >= board.cells.size())
+  if (!board.is_handwritten() && board.written > 0 &&
+      static_cast<std::size_t>(board.printed) * 9 >= board.cells.size())
     list.push_back(made(false, 0.5));
   for (const double most_blank : {0.5, kHardlyBlank}) {
     infer::Evidence next = made(true, most_blank);

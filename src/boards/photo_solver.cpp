@@ -3,9 +3,9 @@
 // Where a sheet shows printed digits and a pen's, the printed ones are the clues if they alone have exactly
 // one solution; else all are. Where a reading has several solutions a clue was probably taken for a blank, so
 // cells that are probably but not surely blank are read as well; only then may the solver take the next best
-// reading that has one. Handwriting alone is read by the model's own perception, which has seen more of it.
-// A digit that the rules contradict where a blank explains the cell better is no clue.
-// Rejected: multiplying what both networks say (both see the same ink, so their errors are not independent).
+// reading that has one. A digit that the rules contradict where a blank explains the cell better is no clue.
+// Which way up the sheet lies say its digits; where they lead to no single solution that way, the rules
+// decide between the other turns: one that leads to a single solution is right.
 #include "boards/photo_solver.h"
 
 #include <algorithm>
@@ -16,22 +16,8 @@
 namespace as2::boards {
 namespace {
 
-constexpr double kSurelyBlank = 0.999;
-
-// The digits of a handwritten board as the model's perception wants them: every cell with ink whose belief in
-// a blank is less than `most_blank`.
-infer::Scene handwriting(const vision::Photo& photo, const BoardCells& board, double most_blank) {
-  if (photo.straight && board.turns == 0) return scene_of(*photo.straight);
-  vision::Photo upright = photo;
-  upright.lattice = board.lattice;
-  const std::vector<formats::Image> cells = vision::normalised_cells(upright);
-  infer::Scene scene;
-  for (std::size_t k = 0; k < cells.size(); ++k) {
-    const bool inked =
-        std::any_of(cells[k].pixels.begin(), cells[k].pixels.end(), [](int p) { return p > 0; });
-    if (inked && board.cells[k].blank < most_blank) scene.push_back({static_cast<int>(k), cells[k].pixels});
-  }
-  return scene;
+bool is_settled(const infer::Answer& answer) {
+  return answer.completable && answer.unique.value_or(false);
 }
 
 }  // namespace
@@ -49,52 +35,53 @@ PhotoAnswer PhotoSolver::answered(const vision::Photo& photo, infer::Answer answ
   return result;
 }
 
+PhotoSolver::Judged PhotoSolver::judged(const BoardCells& board, infer::SolveTimes* times) {
+  Judged best;
+  const std::vector<infer::Evidence> readings = reader_->evidence(board);
+  for (std::size_t k = 0; k < readings.size() && !is_settled(best.answer); ++k) {
+    infer::Answer answer = board_.answer({readings[k]}, times).front();
+    if (answer.completable) {
+      if (const auto fewer = reader_->without_blanks(board, readings[k], answer)) {
+        infer::Answer again = board_.answer({*fewer}, times).front();
+        if (is_settled(again)) answer = std::move(again);
+      }
+    }
+    const bool settled = is_settled(answer);
+    const auto filled = static_cast<std::size_t>(board.printed + board.written);
+    if (settled && k == 0 && readings.size() > 1 && readings[0].positions.size() < filled)
+      best.entries = reader_->entries(board);
+    if (k == 0 || settled || (!best.answer.completable && answer.completable))
+      best.answer = std::move(answer);
+  }
+  return best;
+}
+
 PhotoAnswer PhotoSolver::solve(const vision::Photo& photo, const std::string& name,
                                infer::SolveTimes* times) {
-  if (photo.straight && !photo.straight->lines)
+  if (photo.straight && !photo.straight->lines && !has_long_numbers(board_.program()))
     return answered(photo, board_.solve({scene_of(*photo.straight)}, times).front());
-  if (!reader_) reader_ = std::make_unique<CellReader>(open_cells_(), board_.program());
-  const BoardCells board = reader_->read(photo, times);
-  const int filled = board.printed + board.written;
-  std::string saw = photo.saw;
-  if (!photo.straight || board.turns > 0 || !board.is_handwritten()) {
-    saw = photo.seen + ", " + std::to_string(filled) + " of " + std::to_string(board.cells.size()) +
-          " cells filled: " + board.text();
+  if (!reader_) reader_ = std::make_unique<CellReader>(open_cells_(), board_);
+  const std::vector<int> turns = reader_->likely_turns(photo, times);
+  BoardCells board = reader_->read(photo, turns.front(), times);
+  const auto saw = [&] {
+    const int filled = board.printed + board.written;
+    return photo.seen + ", " + std::to_string(filled) + " of " + std::to_string(board.cells.size()) +
+           " cells filled: " + board.text();
+  };
+  if (board.printed + board.written == 0)
+    throw InputError({name}, "unreadable: saw " + saw(), {"no cell has ink that could be a digit"});
+  Judged best = judged(board, times);
+  for (std::size_t k = 1; k < turns.size() && !is_settled(best.answer); ++k) {
+    BoardCells turned = reader_->read(photo, turns[k], times);
+    Judged other = judged(turned, times);
+    if (!is_settled(other.answer) || other.answer.reread) continue;
+    best = std::move(other);
+    board = std::move(turned);
   }
-  if (filled == 0)
-    throw InputError({name}, "unreadable: saw " + saw, {"no cell has ink that could be a digit"});
-  infer::Answer best;
-  std::vector<Entry> entries;
-  if (board.is_handwritten()) {
-    for (const double most_blank : {0.5, kSurelyBlank}) {
-      infer::Answer answer =
-          board_.answer(board_.look({handwriting(photo, board, most_blank)}, times), times).front();
-      const bool settled = answer.completable && answer.unique.value_or(false);
-      if (most_blank == 0.5 || settled) best = std::move(answer);
-      if (settled || !best.completable) break;
-    }
-  } else {
-    const std::vector<infer::Evidence> readings = reader_->evidence(board);
-    for (std::size_t k = 0; k < readings.size(); ++k) {
-      infer::Answer answer = board_.answer({readings[k]}, times).front();
-      if (answer.completable) {
-        if (const auto fewer = reader_->without_blanks(board, readings[k], answer)) {
-          infer::Answer again = board_.answer({*fewer}, times).front();
-          if (again.completable && again.unique.value_or(false)) answer = std::move(again);
-        }
-      }
-      const bool settled = answer.completable && answer.unique.value_or(false);
-      if (k == 0 || settled || (!best.completable && answer.completable)) best = std::move(answer);
-      if (!settled) continue;
-      if (k == 0 && readings.size() > 1 && readings[0].positions.size() < static_cast<std::size_t>(filled))
-        entries = reader_->entries(board);
-      break;
-    }
-  }
-  PhotoAnswer result = answered(photo, std::move(best));
-  result.saw = saw;
+  PhotoAnswer result = answered(photo, std::move(best.answer));
+  result.saw = saw();
   result.lattice = board.lattice.scaled(photo.shrunk);
-  result.entries = std::move(entries);
+  result.entries = std::move(best.entries);
   for (const Entry& entry : result.entries) result.blank[static_cast<std::size_t>(entry.position)] = false;
   return result;
 }

@@ -1,5 +1,4 @@
-// A photo in, an answer out: the cells are read by their own network, handwriting by the model's, and the
-// rules decide between readings.
+// A photo in, an answer out: the cells are read, and the rules decide between readings.
 #pragma once
 
 #include <functional>
@@ -28,6 +27,13 @@ class PhotoSolver {
   static PhotoAnswer answered(const vision::Photo& photo, infer::Answer answer);
 
  private:
+  struct Judged {
+    infer::Answer answer;
+    std::vector<Entry> entries;
+  };
+  // The first of a board's readings that has one solution; without one, the first that has any.
+  Judged judged(const BoardCells& board, infer::SolveTimes* times);
+
   infer::Solver& board_;
   std::function<infer::Solver()> open_cells_;
   std::unique_ptr<CellReader> reader_;

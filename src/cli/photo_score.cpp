@@ -40,9 +40,9 @@ void PhotoScore::add(const std::string& image, const boards::PhotoAnswer* found,
   const infer::Answer& answer = found->answer;
   sudoku::Grid read(cells, 0);
   const auto digit = [&](int position, int symbol) {
-    return static_cast<std::uint8_t>(std::stoi(solver.program()
-                                                   .positions[static_cast<std::size_t>(position)]
-                                                   .symbols[static_cast<std::size_t>(symbol)]));
+    return boards::number_of(solver.program()
+                                 .positions[static_cast<std::size_t>(position)]
+                                 .symbols[static_cast<std::size_t>(symbol)]);
   };
   for (const int position : answer.evidence) {
     read[static_cast<std::size_t>(position)] =

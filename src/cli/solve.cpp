@@ -8,6 +8,7 @@
 #include <set>
 
 #include "as2/error.h"
+#include "boards/boards.h"
 #include "boards/photo_solver.h"
 #include "cli/board_text.h"
 #include "cli/engines.h"
@@ -29,7 +30,7 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kBoardsAtOnce = 100;
+constexpr std::size_t kBoardsAtOnce = 100, kBytesAtOnce = 64'000'000;
 
 struct SolveArguments {
   std::vector<std::string> images;
@@ -47,6 +48,12 @@ struct Picture {
   vision::Photo photo;
   vision::DebugPictures debug;
   std::string error;
+
+  std::size_t bytes() const {
+    std::size_t sum = file.size() + image.pixels.size() + photo.picture.pixels.size();
+    for (const auto& [step, shown] : debug) sum += shown.pixels.size();
+    return sum;
+  }
 };
 
 Picture read_picture(const std::string& path, int side, const SolveArguments& arguments) {
@@ -128,25 +135,40 @@ class Solving {
     const auto& images = arguments_.images;
     if (!arguments_.out.empty() && images.size() > 1) fs::create_directories(arguments_.out);
     const auto start = Clock::now();
-    for (std::size_t first = 0; first < images.size(); first += kBoardsAtOnce)
-      solve_some(first, std::min(images.size(), first + kBoardsAtOnce));
+    for (std::size_t first = 0; first < images.size();) first += solve_some(first);
     if (arguments_.score) score_.print();
     if (arguments_.verbose) report(std::chrono::duration<double>(Clock::now() - start).count());
     return failed_ ? kInputAtFault : kDone;
   }
 
  private:
-  void solve_some(std::size_t first, std::size_t last) {
+  // As many of the images from the first one on as are held at once, one per thread at a time.
+  std::vector<Picture> read_some(std::size_t first) {
+    const auto threads = static_cast<std::size_t>(threads_.count());
+    std::vector<Picture> pictures;
+    for (std::size_t bytes = 0; pictures.size() < kBoardsAtOnce && bytes < kBytesAtOnce;) {
+      const std::size_t done = pictures.size(), next = first + done;
+      const std::size_t count = std::min({threads, kBoardsAtOnce - done, arguments_.images.size() - next});
+      if (count == 0) break;
+      pictures.resize(done + count);
+      threads_.run(static_cast<std::int64_t>(count), [&](std::int64_t n, int) {
+        const auto k = static_cast<std::size_t>(n);
+        pictures[done + k] = read_picture(arguments_.images[next + k], board_.side, arguments_);
+      });
+      for (std::size_t k = done; k < pictures.size(); ++k) bytes += pictures[k].bytes();
+    }
+    return pictures;
+  }
+
+  // Solves some of the images from the first one on, and says how many.
+  std::size_t solve_some(std::size_t first) {
     const auto start = Clock::now();
-    std::vector<Picture> pictures(last - first);
-    threads_.run(static_cast<std::int64_t>(pictures.size()), [&](std::int64_t n, int) {
-      const auto k = static_cast<std::size_t>(n);
-      pictures[k] = read_picture(arguments_.images[first + k], board_.side, arguments_);
-    });
+    const std::vector<Picture> pictures = read_some(first);
     reading_seconds_ += std::chrono::duration<double>(Clock::now() - start).count();
     // Boards without lines need no other network, so that many are answered together.
-    const auto is_plain = [](const Picture& picture) {
-      return picture.error.empty() && picture.photo.straight && !picture.photo.straight->lines;
+    const auto is_plain = [this](const Picture& picture) {
+      return !boards::has_long_numbers(solver_.program()) && picture.error.empty() &&
+             picture.photo.straight && !picture.photo.straight->lines;
     };
     std::vector<infer::Scene> scenes;
     for (const Picture& picture : pictures) {
@@ -175,6 +197,7 @@ class Solving {
         show(image, pictures[k], answer);
       }
     }
+    return pictures.size();
   }
 
   void show(const std::string& image, const Picture& picture, const boards::PhotoAnswer& found) {

@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "as2/resources.h"
@@ -303,8 +305,6 @@ TEST_F(SolveVerb, SeveralSolutionsAreNotUnique) {
   const Json board = Json::parse(finished.out);
   EXPECT_EQ(board["unique"], false);
   EXPECT_NEAR(board["margin"].get<double>(), 0, 1e-9);
-}
-
   // A reading with one solution was looked for.
   ASSERT_TRUE(board["reread"].is_object()) << board["reread"];
   EXPECT_EQ(board["reread"]["found"], false);
@@ -348,6 +348,8 @@ TEST_F(SolveVerb, TrajectoriesAreForModelsTrainedWithNoise) {
   const Finished refused = run("board.png --restarts 2");
   EXPECT_EQ(refused.exit_code, 1);
   EXPECT_THAT(refused.err, HasSubstr("restarts have no effect on this model: without noise"));
+}
+
 TEST_F(SolveVerb, NamesOfFilesMayBeAnyBytes) {
   render("caf\xE9.png", boards(1, 40)[0].puzzle, 3);
   const Finished finished = run("'caf\xE9.png' --json");
@@ -423,10 +425,26 @@ TEST_F(SolveVerb, TheBoardIsTheOneOfTheModelsCard) {
     EXPECT_THAT(run(picture + " --box 3 --model " + card.weights.string()).err,
                 HasSubstr("positions, the board 81 cells"));
   }
-  // Numbers of two digits are read by no network that ships.
-  EXPECT_THAT(run("latin.png --box 4").err, HasSubstr("no picture shows it"));
   EXPECT_THAT(run("latin.png --model " + shipped_file("models/addition-n2-best.safetensors").string()).err,
               HasSubstr("its positions are not the cells of a square board"));
+}
+
+// Numbers of two digits are read digit by digit, and drawn so.
+TEST_F(SolveVerb, BoardsOfSixteenBySixteen) {
+  const Board board = boards(1, 150, 4)[0];
+  vision::PageOptions options;
+  options.side = 16;
+  options.turn = 0.1;
+  options.pitch = 56;
+  const vision::Page page = photo_of(board.puzzle, Grid(256, 0), options, *digits_, by_label_);
+  formats::write_png(path("large.png"), page.picture);
+  const Finished finished = run("large.png --box 4 --json --out answer.png");
+  ASSERT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+  const Json answer = Json::parse(finished.out);
+  EXPECT_EQ(answer["unique"], true);
+  EXPECT_EQ(grid_of(answer["read"], 16), board.puzzle);
+  EXPECT_EQ(grid_of(answer["assignment"], 16), board.solution);
+  EXPECT_NE(formats::read_image(path("answer.png")).pixels, page.picture.pixels);
 }
 
 TEST_F(SolveVerb, PhotosAreReadAnyWayUpAndFilledInAsTheyLie) {
@@ -522,6 +540,67 @@ TEST_F(SolveVerb, APlayersMistakesAreNamed) {
   EXPECT_EQ(json["entries"].size(), 6u);
   EXPECT_EQ(json["entries"][0]["right"], false);
   EXPECT_EQ(grid_of(json["assignment"]), board.solution);
+}
+
+// What was seen of a picture is shown above all where it was refused.
+TEST_F(SolveVerb, ARefusedPhotoComesWithPictures) {
+  Board board = boards(1, 36)[0];
+  vision::PageOptions options;
+  options.turn = 0.1;
+  const auto refused = [&](const std::string& name, const Image& picture, const char* why,
+                           const std::set<std::string>& steps) {
+    formats::write_png(path(name + ".png"), picture);
+    const Finished finished = run(name + ".png --debug-dir seen");
+    EXPECT_EQ(finished.exit_code, 1) << name;
+    EXPECT_THAT(finished.err, HasSubstr(why)) << name;
+    for (const char* step : {"picture", "ink", "grid", "cells"})
+      EXPECT_EQ(std::filesystem::exists(path("seen/" + name + "-" + step + ".png")), steps.count(step) > 0)
+          << name << ", " << step;
+  };
+  const Image one = photo_of(board.puzzle, Grid(81, 0), options, *digits_, by_label_).picture;
+  Image two(2 * one.width, one.height, 200);
+  formats::paste(two, one, 0, 0);
+  formats::paste(two, one, one.width, 0);
+  refused("two", two, "more than one board", {"picture", "ink", "grid"});
+  Grid wrong = board.puzzle;
+  for (std::size_t cell = 0; cell < 4; ++cell) wrong[cell] = 4;
+  refused("impossible", photo_of(wrong, Grid(81, 0), options, *digits_, by_label_).picture,
+          "no valid completion", {"picture", "ink", "grid", "cells"});
+  options.line_ink = 0;
+  refused("lineless", photo_of(board.puzzle, Grid(81, 0), options, *digits_, by_label_).picture,
+          "not a board", {"picture", "ink"});
+}
+
+TEST_F(SolveVerb, ManyLargePicturesAreNotHeldAtOnce) {
+  const std::string picture = formats::encode_png(Image(3500, 3500, 200));
+  std::string images;
+  for (int k = 0; k < 30; ++k) {
+    const std::string name = "large" + std::to_string(k) + ".png";
+    write_file(path(name), picture);
+    images += " " + name;
+  }
+  const Finished finished = run(images + " --out answers --verbose");
+  EXPECT_EQ(finished.exit_code, 1);
+  const std::string memory = "memory at most ";
+  const auto at = finished.err.find(memory);
+  ASSERT_NE(at, std::string::npos) << finished.err;
+  EXPECT_LT(std::stod(finished.err.substr(at + memory.size())), 250) << "all of them take 367 MB";
+}
+
+// Photos that are not the project's: AS2_PHOTOS names a folder of them with their clues.
+TEST_F(SolveVerb, PublicPhotos) {
+  const char* folder = std::getenv("AS2_PHOTOS");
+  if (!folder) GTEST_SKIP() << "AS2_PHOTOS names no folder with NAME.jpg and NAME.dat";
+  const Finished finished = run("--score '" + std::string(folder) + "'/*.jpg");
+  const auto count = [&](const std::string& what) {
+    const auto end = finished.err.rfind(what);
+    if (end == std::string::npos) return -1;
+    return std::stoi(finished.err.substr(finished.err.find_last_of(" \n", end - 1) + 1));
+  };
+  const int photos = count(" photos: ");
+  EXPECT_GT(photos, 0) << finished.err;
+  EXPECT_GE(48 * (count(" wholly right, ") + count(" right but for cells ")), 46 * photos) << finished.err;
+  EXPECT_EQ(count(" wrong, "), 0) << finished.err;
 }
 
 TEST_F(SolveVerb, ScoresPhotosAgainstTheirClues) {
