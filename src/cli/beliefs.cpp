@@ -332,8 +332,7 @@ std::vector<Document> read_documents(const std::string& path) {
   if (path != "-" && (std::filesystem::is_regular_file(path, none) || !std::filesystem::exists(path, none)))
     return split_documents(read_file(path), name);
   if (streams.count(path) == 0) {
-    streams[path] =
-        path == "-" ? std::string(std::istreambuf_iterator<char>(std::cin), {}) : read_file(path);
+    streams[path] = path == "-" ? std::string(std::istreambuf_iterator<char>(std::cin), {}) : read_file(path);
   }
   return split_documents(streams.at(path), name);
 }
