@@ -339,6 +339,28 @@ std::optional<infer::Evidence> CellReader::without_blanks(const BoardCells& boar
   return kept;
 }
 
+std::optional<infer::Evidence> CellReader::with_pale(const BoardCells& board,
+                                                     const infer::Answer& answer) const {
+  if (!board.is_handwritten()) return std::nullopt;
+  infer::Evidence more{answer.beliefs, {}};
+  const std::size_t stride = answer.beliefs.size() / board.cells.size();
+  for (std::size_t k = 0; k < board.cells.size(); ++k) {
+    const CellBeliefs& cell = board.cells[k];
+    const auto symbols = static_cast<double>(cell.printed.size());
+    const auto named = static_cast<std::size_t>(answer.assignment()[k]);
+    const bool known =
+        std::binary_search(answer.evidence.begin(), answer.evidence.end(), static_cast<int>(k));
+    const bool is_pale = !known && symbols * (cell.printed[named] + cell.written[named]) > cell.blank;
+    if (known || is_pale) more.positions.push_back(static_cast<int>(k));
+    if (!is_pale) continue;
+    const double nothing = std::max(0.0, 1 - total(cell.printed) - total(cell.written)) / symbols;
+    for (std::size_t s = 0; s < cell.printed.size(); ++s)
+      more.beliefs[k * stride + s] = cell.printed[s] + cell.written[s] + nothing;
+  }
+  if (more.positions.size() == answer.evidence.size()) return std::nullopt;
+  return more;
+}
+
 std::vector<Entry> CellReader::entries(const BoardCells& board) const {
   std::vector<Entry> list;
   for (std::size_t k = 0; k < board.cells.size(); ++k) {

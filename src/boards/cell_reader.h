@@ -77,6 +77,10 @@ class CellReader {
   // than nothing at all: they are blank. None where there is no such cell.
   std::optional<infer::Evidence> without_blanks(const BoardCells& board, const infer::Evidence& evidence,
                                                 const infer::Answer& answer) const;
+  // The evidence of a handwritten board's answer and the cells taken for blank that rather show the answer's
+  // own digit: the rules having named it, it is as much likelier as there are digits. None where there is no
+  // such cell. On a printed board it would be a smudge more often than a clue.
+  std::optional<infer::Evidence> with_pale(const BoardCells& board, const infer::Answer& answer) const;
   // The written digits of a printed board.
   std::vector<Entry> entries(const BoardCells& board) const;
 

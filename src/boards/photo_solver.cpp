@@ -3,7 +3,8 @@
 // Where a sheet shows printed digits and a pen's, the printed ones are the clues if they alone have exactly
 // one solution; else all are. Where a reading has several solutions a clue was probably taken for a blank, so
 // cells that are probably but not surely blank are read as well; only then may the solver take the next best
-// reading that has one. A digit that the rules contradict where a blank explains the cell better is no clue.
+// reading that has one. A digit that the rules contradict where a blank explains the cell better is no clue; a
+// pale one that they name is (CellReader::with_pale).
 // Which way up the sheet lies say its digits; where they lead to no single solution that way, the rules
 // decide between the other turns: one that leads to a single solution is right.
 #include "boards/photo_solver.h"
@@ -47,6 +48,12 @@ PhotoSolver::Judged PhotoSolver::judged(const BoardCells& board, infer::SolveTim
       }
     }
     const bool settled = is_settled(answer);
+    if (settled) {
+      if (const auto more = reader_->with_pale(board, answer)) {
+        infer::Answer again = board_.answer({*more}, times).front();
+        if (is_settled(again) && again.assignment() == answer.assignment()) answer = std::move(again);
+      }
+    }
     const auto filled = static_cast<std::size_t>(board.printed + board.written);
     if (settled && k == 0 && readings.size() > 1 && readings[0].positions.size() < filled)
       best.entries = reader_->entries(board);

@@ -183,6 +183,25 @@ TEST(CellReader, ADigitThatTheRulesContradictIsNoClueWhereABlankExplainsTheCell)
   EXPECT_FALSE(reader.without_blanks(misread, reader.evidence(misread)[0], answer));
 }
 
+TEST(CellReader, APaleDigitThatTheAnswerNamesIsAClueOfAHandwrittenBoard) {
+  infer::Solver board = solver(kLatin, {{}});
+  const CellReader reader(solver(kCell, {{}}), board);
+  const CellBeliefs pale{0.7, {0, 0, 0}, {0.3, 0, 0}};
+  const auto read = [&](const CellBeliefs& first) {
+    const BoardCells cells =
+        board_of({first, written(2), written(3), written(2), pale, kBlank, written(3), pale, kBlank});
+    const infer::Answer answer = board.answer({reader.evidence(cells)[0]}).front();
+    EXPECT_THAT(answer.assignment(), ElementsAre(0, 1, 2, 1, 2, 0, 2, 0, 1));
+    return reader.with_pale(cells, answer);
+  };
+  const auto more = read(written(1));
+  ASSERT_TRUE(more);
+  EXPECT_THAT(more->positions, ElementsAre(0, 1, 2, 3, 6, 7)) << "and no other digit's";
+  EXPECT_NEAR(more->beliefs[3 * 7], 0.3 + 0.7 / 3, 1e-9);
+  BoardCells printed_board = board_of(std::vector<CellBeliefs>(9, printed(1)));
+  EXPECT_FALSE(reader.with_pale(printed_board, {})) << "a smudge";
+}
+
 TEST(CellReader, EntriesAreWhatIsClearlyWritten) {
   infer::Solver board = solver(kLatin, {{}});
   const CellReader reader(solver(kCell, {{}}), board);
