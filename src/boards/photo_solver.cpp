@@ -3,10 +3,10 @@
 // Where a sheet shows printed digits and a pen's, the printed ones are the clues if they alone have exactly
 // one solution; else all are. Where a reading has several solutions a clue was probably taken for a blank, so
 // cells that are probably but not surely blank are read as well; only then may the solver take the next best
-// reading that has one. A digit that the rules contradict where a blank explains the cell better is no clue; a
-// pale one that they name is (CellReader::with_pale).
-// Which way up the sheet lies say its digits; where they lead to no single solution that way, the rules
-// decide between the other turns: one that leads to a single solution is right.
+// reading that has one. A digit that the rules contradict where a blank explains the cell better is no clue;
+// a pale one that they name is (CellReader::with_pale).
+// Which way up the sheet lies say its digits. Where they lead to no single solution and another turn is
+// nearly as certain, that turn is taken if its digits as read have exactly one.
 #include "boards/photo_solver.h"
 
 #include <algorithm>
