@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ._tensor import SoftTp
 
 Path = Union[str, "os.PathLike[str]"]
+FLOOR = 1e-30  # what a belief is raised by, so that one of 0 has a gradient
 
 
 def _located(path: Path) -> str:
@@ -49,6 +50,11 @@ def _located(path: Path) -> str:
 def _seed(given: Optional[int]) -> int:
     """A number of PyTorch's own generator where none is given."""
     return int(torch.randint(1 << 62, ())) if given is None else whole("seed", given, most=2 ** 63 - 1)
+
+
+def _with_gradient_of(function: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+    """Exactly `values`, but with the gradient of `function`, which is finite."""
+    return values.detach() + (function - function.detach())
 
 
 def compile(*paths: Path, text: Optional[str] = None, name: str = "program.lp",  # noqa: A001
@@ -436,6 +442,15 @@ class Program:
                                                                                        device=weights.device))
         return weights, beliefs.single
 
+    def _raised(self, weights: torch.Tensor) -> Optional[torch.Tensor]:
+        """The weights plus a floor, where gradients are taken and some are 0: at 0 itself, whose logarithm is infinite, a
+        circuit has no gradient. None where the weights themselves have it all."""
+        if not (torch.is_grad_enabled() and weights.requires_grad):
+            return None
+        lifted = weights.to(torch.promote_types(weights.dtype, torch.float32))  # half precision has no such floor
+        lost = (lifted.detach() < FLOOR) & self.mask.to(weights.device)
+        return lifted + FLOOR if bool(lost.any()) else None
+
     def _log_weights(self, questions: Any, weights: torch.Tensor) -> torch.Tensor:
         logs = operate(ops.log_weights, weights, questions.number())
         lost = torch.isinf(logs[:, 0].detach())
@@ -453,8 +468,22 @@ class Program:
         memory_budget (MiB) are for compiling the circuit.
         """
         weights, single = self._weighed(p)
-        logs = self._log_weights(self._ask((), (), time_budget, memory_budget), weights)[:, 0]
+        questions = self._ask((), (), time_budget, memory_budget)
+        logs = self._log_weights(questions, weights)[:, 0]
+        raised = self._raised(weights)
+        if raised is not None:
+            logs = _with_gradient_of(operate(ops.log_weights, raised, questions.number())[:, 0], logs)
         return logs[0] if single else logs
+
+    def _probabilities(self, questions: Any, weights: torch.Tensor) -> torch.Tensor:
+        """P of every question, [batch, questions]."""
+        logs = self._log_weights(questions, weights)
+        result = (logs[:, 1:] - logs[:, :1]).exp()
+        raised = self._raised(weights)
+        if raised is None:
+            return result
+        logs = operate(ops.log_weights, raised, questions.number())
+        return _with_gradient_of((logs[:, 1:] - logs[:, :1]).exp(), result)
 
     def probability(self, p: Optional[GivenBeliefs], query: Texts, *, time_budget: float = 60,
                     memory_budget: float = 2048) -> torch.Tensor:
@@ -465,8 +494,7 @@ class Program:
         """
         one = isinstance(query, str)
         weights, single = self._weighed(p)
-        logs = self._log_weights(self._ask(texts("query", query), (), time_budget, memory_budget), weights)
-        result = (logs[:, 1:] - logs[:, :1]).exp()
+        result = self._probabilities(self._ask(texts("query", query), (), time_budget, memory_budget), weights)
         result = result[:, 0] if one else result
         return result[0] if single else result
 
@@ -476,8 +504,7 @@ class Program:
         [batch]. Differentiable; as2.Module gives the same as one tensor."""
         weights, single = self._weighed(p)
         questions = self._ask((), texts("pattern", pattern), time_budget, memory_budget)
-        logs = self._log_weights(questions, weights)
-        values = (logs[:, 1:] - logs[:, :1]).exp()
+        values = self._probabilities(questions, weights)
         return {atom: values[0, k] if single else values[:, k] for k, atom in enumerate(questions.names())}
 
     def marginals(self, p: Optional[GivenBeliefs] = None, *, time_budget: float = 60,
@@ -488,6 +515,9 @@ class Program:
         questions = self._ask((), (), time_budget, memory_budget)
         self._log_weights(questions, weights.detach())
         result = operate(ops.marginals, weights, questions.number())
+        raised = self._raised(weights)
+        if raised is not None:
+            result = _with_gradient_of(operate(ops.marginals, raised, questions.number()), result)
         return result[0] if single else result
 
     def sample(self, p: Optional[GivenBeliefs] = None, count: int = 1, seed: Optional[int] = None, *,

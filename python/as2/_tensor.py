@@ -8,7 +8,7 @@ import torch
 
 from ._library import operate, ops
 from ._options import Texts, texts, whole
-from ._program import Path, Program, compile
+from ._program import FLOOR, Path, Program, compile
 from .errors import input_error
 
 
@@ -122,7 +122,7 @@ class Module(torch.nn.Module):
     def _ask(self) -> None:
         chosen, output, seconds, mebibytes = self._asked
         # A belief of 0 that forbids what is observed keeps a gradient that can raise it.
-        self._questions = self.program._ask((), output, seconds, mebibytes, chosen, 1e-30)
+        self._questions = self.program._ask((), output, seconds, mebibytes, chosen, FLOOR)
         self._number: int = self._questions.number()
         self.atoms: List[str] = self._questions.names()
 

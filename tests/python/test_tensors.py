@@ -60,6 +60,42 @@ class Tensors(unittest.TestCase):
                 except RuntimeError as error:  # PyTorch's word for it; never a wrong value
                     self.assertIn("trying to differentiate twice", str(error))
 
+    def test_a_belief_of_zero_has_a_gradient(self):
+        program = as2.compile(text="{ a(1..3) } = 1. { b(1..3) } = 1. s(X+Y) :- a(X), b(Y).")
+        given = torch.tensor([[0, 0.5, 0.5], [0.2, 0.3, 0.5]]), torch.tensor([[0.0, 1, 0], [1, 0, 0]])
+        for dtype in (torch.float64, torch.float32, torch.float16):
+            u = torch.stack(given).to(dtype).requires_grad_()
+            plain = u.detach()
+            module = as2.Module(program, ["a(*", "b(*"], "s(_)")
+            for name, function in (("probability", lambda x: program.probability(x, list(module.atoms))),
+                                   ("distribution", lambda x: torch.stack(list(program.distribution(x, "s(_)").values()), 1)),
+                                   ("marginals", program.marginals), ("log_probability", program.log_probability)):
+                with self.subTest(name, dtype=dtype):
+                    # What the zeros forbid stays forbidden: P is what it is without a gradient, to the last bit.
+                    self.assertTrue(torch.equal(function(u).detach(), function(plain)))
+            for k, atom in enumerate(module.atoms):
+                expected, = torch.autograd.grad(module.log_probability(u)[:, k].exp().sum(), u)
+                found, = torch.autograd.grad(program.probability(u, atom).sum(), u)
+                torch.testing.assert_close(found, expected)
+            found, = torch.autograd.grad(program.probability(u, "s(3)").sum(), u)
+            torch.testing.assert_close(found[0], torch.tensor([[0.2, 0.1, -0.1], [0.4, -0.1, -0.1]], dtype=dtype),
+                                       atol=1e-3 if dtype == torch.float16 else 1e-5, rtol=0)
+            found, = torch.autograd.grad(program.marginals(u)[0, 0, 0], u)
+            torch.testing.assert_close(found[0], torch.tensor([[1, 0, 0], [0, 0, 0]], dtype=dtype), atol=1e-5, rtol=0)
+            found, = torch.autograd.grad(program.log_probability(u).sum(), u)
+            torch.testing.assert_close(found, torch.ones_like(u), atol=1e-5, rtol=0)
+        # Where answer sets are forbidden, too, the gradient is that of the quotient of both sums.
+        program = as2.compile(text="{ c(I,V) : V=1..3 } = 1 :- I=1..2. :- c(1,V), c(2,V).")
+        p = torch.tensor([[0, 0.5, 0.5], [0.2, 0.3, 0.5]], dtype=torch.float64, requires_grad=True)
+        found, = torch.autograd.grad(program.probability(p, "c(2,1)"), p)
+
+        def quotient(x):
+            a, b = x
+            return (a[1] + a[2]) * b[0] / (a.sum() * b.sum() - a @ b)
+
+        expected, = torch.autograd.grad(quotient(p), p)
+        torch.testing.assert_close(found, expected)
+
     def test_a_second_derivative_is_refused_where_the_gradient_is_by_hand(self):
         program = as2.compile("sudoku.lp", b=2)
         tp, add = program.soft_tp(), as2.Module(ADDITION, "digit(*", "total(_)")
