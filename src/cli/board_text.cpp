@@ -136,8 +136,9 @@ std::string board_text(const Solver& solver, const Answer& answer, const BoardTe
     out << "  * corrected: " << place(solver, change.position) << " read " << read << " ("
         << probability(change.p_read) << "), is " << symbol(solver, change.position, change.decoded) << " ("
         << probability(change.p_decoded) << "): "
-        << (families.empty() ? "with " + read + " there is no solution"
-                             : read + " breaks the rules for " + joined(families))
+        << (!families.empty() ? read + " breaks the rules for " + joined(families)
+            : answer.reread   ? "the digits as read have several solutions"
+                              : "with " + read + " there is no solution")
         << '\n';
   }
   if (options.explain) {
@@ -152,8 +153,8 @@ std::string board_text(const Solver& solver, const Answer& answer, const BoardTe
   }
   const bool proved = !answer.reread || answer.reread->complete;
   if (answer.reread && answer.unique.value_or(false)) {
-    out << "  the digits as read have several solutions; this is the most probable reading "
-        << (proved ? "that has one\n" : "that was found in time to have one\n");
+    out << "  NOT unique as read: the digits have several solutions; this is the most probable reading "
+        << (proved ? "nearby that has one\n" : "nearby that was found in time to have one\n");
   } else if (!answer.unique) {
     out << "  whether the answer is unique was not settled in time\n";
   } else if (!*answer.unique) {

@@ -1,6 +1,7 @@
 #include "verify/clingo.h"
 
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -38,6 +39,22 @@ int case_number(const std::string& atom) {
   return std::atoi(atom.c_str() + length + 1);
 }
 
+// clingo writes tabs and other control characters of strings as they are, which no JSON may hold. Its own
+// lines are indented with spaces.
+std::string with_escaped_controls(const std::string& text) {
+  std::string escaped;
+  for (const char byte : text) {
+    if (byte == '\n' || static_cast<unsigned char>(byte) >= ' ') {
+      escaped += byte;
+    } else {
+      char code[7];
+      std::snprintf(code, sizeof code, "\\u%04x", static_cast<unsigned>(byte));
+      escaped += code;
+    }
+  }
+  return escaped;
+}
+
 void collect(const Json& document, CaseModels& result) {
   for (const Json& call : document.at("Call")) {
     if (!call.contains("Witnesses")) continue;
@@ -51,6 +68,15 @@ void collect(const Json& document, CaseModels& result) {
 }
 
 }  // namespace
+
+std::string as_clingo_writes(const std::string& atom) {
+  std::string written;
+  for (std::size_t k = 0; k < atom.size(); ++k) {
+    if (atom[k] == '\\' && k + 1 < atom.size() && (atom[k + 1] == '"' || atom[k + 1] == '\\')) ++k;
+    written += atom[k];
+  }
+  return written;
+}
 
 Outcome outcome_of(int exit_code) {
   if (exit_code < 0 || exit_code > 65) return Outcome::kCrashed;
@@ -83,7 +109,7 @@ CaseModels run_cases(const std::string& clingo, std::vector<std::string> argumen
   CaseModels result;
   result.outcome = child.timed_out ? Outcome::kStoppedEarly : outcome_of(child.exit_code);
   if (result.outcome == Outcome::kSearchedAll || result.outcome == Outcome::kStoppedEarly) {
-    const Json document = Json::parse(as_utf8(child.out), nullptr, false);
+    const Json document = Json::parse(with_escaped_controls(as_utf8(child.out)), nullptr, false);
     if (document.is_object() && document.contains("Call")) {
       collect(document, result);
     } else if (!child.timed_out) {

@@ -23,6 +23,10 @@ struct CaseModels {
   std::map<int, std::vector<std::string>> models;  // case → what clingo shows of its first model
 };
 
+// An atom as it is found in CaseModels: clingo's JSON leaves out the backslash before a quote and one of two
+// (`p("a\"b")` becomes `p("a"b")`), so atoms are compared in this form.
+std::string as_clingo_writes(const std::string& atom);
+
 // Path of clingo, or empty.
 std::string find_clingo(const VerifyOptions& options);
 

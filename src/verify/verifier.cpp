@@ -96,7 +96,7 @@ std::string difference(const std::vector<std::string>& ours, const std::vector<s
   }
   std::set<std::string> additional;
   for (const std::string& atom : ours) {
-    if (missing.erase(as_utf8(atom)) == 0) additional.insert(atom);
+    if (missing.erase(as_clingo_writes(as_utf8(atom))) == 0) additional.insert(atom);
   }
   if (missing.empty() && additional.empty()) return "";
   return "the atoms are not those of clingo's answer set, which has " + listed(missing) + " more and lacks " +

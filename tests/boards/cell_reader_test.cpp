@@ -318,5 +318,34 @@ TEST_F(Turned, ATurnIsTakenOnlyWithOneSolutionAndOnlyIfItsDigitsAreNearlyAsCerta
   EXPECT_TRUE(solve(cells).answer.completable);
 }
 
+PhotoAnswer solved(const std::vector<int>& codes, std::vector<Row> rows) {
+  infer::Solver board = solver(kLatin, {{}});
+  PhotoSolver photos(board, [&] { return solver(kCell, rows); });
+  std::vector<std::array<int, 4>> cells;
+  for (const int code : codes) cells.push_back({code, 0, 0, 0});
+  return photos.solve(photo_of(cells), "photo");
+}
+
+TEST(PhotoSolver, WhatWouldBeMadeUpIsRefused) {
+  const std::vector<Row> rows{sure(0), sure(1), sure(2), sure(3), cell(0, {0.45, 0.3, 0.25}, {0, 0, 0})};
+  EXPECT_TRUE(solved({4, 2, 3, 2, 3, 4, 3, 1, 2}, rows).answer.completable);
+  try {
+    solved({4, 2, 3, 2, 3, 4, 3, 4, 2}, rows);
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("3 of 9 digits"));
+  }
+}
+
+TEST(PhotoSolver, WhereNothingHasOneSolutionAllDigitsCount) {
+  const std::vector<Row> rows{sure(0), sure(1), sure(5), sure(6)};  // printed 1, written 2 and 3
+  for (const int written : {2, 3}) {
+    const PhotoAnswer found = solved({1, written, 0, 0, 0, 0, 0, 0, 0}, rows);
+    EXPECT_EQ(found.answer.unique, false);
+    EXPECT_EQ(found.answer.assignment()[1], written - 1);
+    EXPECT_TRUE(found.entries.empty());
+  }
+}
+
 }  // namespace
 }  // namespace as2::boards

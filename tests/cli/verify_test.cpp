@@ -75,6 +75,15 @@ TEST_F(VerifyVerb, ReadsWhatDecodePrints) {
   EXPECT_THAT(none.err, HasSubstr("there is no assignment"));
 }
 
+TEST_F(VerifyVerb, StringsMayHoldQuotesBackslashesAndTabs) {
+  put("strings.lp",
+      "{p(\"a\\\"b\"); p(\"x\\\\y\"); p(\"n\\nn\"); p(\"end\\\\\"); p(\"tab\t,x\")}.\n"
+      ":- not p(\"a\\\"b\"). :- not p(\"x\\\\y\"). :- not p(\"n\\nn\"). :- not p(\"tab\t,x\").\n");
+  put("answer.json", as2::testing::run_as2(folder_, "decode strings.lp --json").out);
+  const Finished checked = run("strings.lp --assignment answer.json");
+  EXPECT_EQ(checked.out, "valid\n") << checked.err;
+}
+
 TEST_F(VerifyVerb, ChecksFurtherModelsAndAtoms) {
   put("nothing.json", "{}");
   put("two.json",
