@@ -233,25 +233,33 @@ json measure(const task::Task& task, const Answers& answers, const task::Table<s
   const infer::ProgramSource& program = task.config().program;
   const compile::ConstraintProgram& compiled = task.program();
   const auto count = static_cast<std::int64_t>(answers.assignments.size());
-  double cells = 0, boards = 0, satisfied = 0;
+  double satisfied = 0;
+  std::int64_t known = 0, right = 0, labelled_boards = 0, right_boards = 0;
   std::vector<verify::ChosenAtoms> chosen;
   for (std::int64_t n = 0; n < count; ++n) {
     const Assignment& answer = answers.assignments[static_cast<std::size_t>(n)];
-    if (answer.empty()) continue;
-    std::int64_t right = 0, known = 0;
-    for (std::size_t position = 0; position < answer.size(); ++position) {
-      known += labels[n][position] >= 0;
-      right += labels[n][position] == answer[position];
+    std::int64_t known_here = 0, right_here = 0;
+    for (std::size_t position = 0; position < compiled.positions.size(); ++position) {
+      if (labels[n][position] < 0) continue;
+      ++known_here;
+      right_here += !answer.empty() && labels[n][position] == answer[position];
     }
-    cells += static_cast<double>(right) / static_cast<double>(std::max<std::int64_t>(1, known));
-    boards += right == known;
+    known += known_here;
+    right += right_here;
+    labelled_boards += known_here > 0;
+    right_boards += known_here > 0 && right_here == known_here;
+    if (answer.empty()) continue;
     satisfied += compile::violated_groups(compiled, answer).empty();
     if (certify) chosen.push_back(verify::chosen_atoms(compiled, answer));
   }
   const double n = static_cast<double>(std::max<std::int64_t>(1, count));
-  json result = {{"cell", cells / n}, {"board", boards / n}, {"csr", satisfied / n}, {"vcsr", nullptr}};
-  if (std::none_of(labels.cells.begin(), labels.cells.end(), [](std::int16_t label) { return label >= 0; }))
-    result["cell"] = result["board"] = nullptr;
+  const auto share = [](std::int64_t part, std::int64_t whole) {
+    return whole == 0 ? json() : json(static_cast<double>(part) / static_cast<double>(whole));
+  };
+  json result = {{"cell", share(right, known)},
+                 {"board", share(right_boards, labelled_boards)},
+                 {"csr", satisfied / n},
+                 {"vcsr", nullptr}};
   if (!certify) return result;
   double valid = 0;
   if (!chosen.empty()) {

@@ -27,9 +27,9 @@ struct Answers {
   std::vector<compile::Assignment> assignments;
 };
 
-// Shares over the examples: `cell` of positions, `board` of examples wholly right, `csr` that satisfy the
-// program (algebraically), `vcsr` the same by clingo, null without it. An example without an answer counts as
-// wrong.
+// Shares: `cell` of the labelled positions that are right, `board` of the examples with labels that are
+// wholly right, both null where nothing is labelled; of all examples, `csr` that satisfy the program
+// (algebraically), `vcsr` the same by clingo, null without it. An example without an answer counts as wrong.
 nlohmann::json measure(const task::Task& task, const Answers& answers,
                        const task::Table<std::int16_t>& labels, bool certify);
 

@@ -86,6 +86,27 @@ TEST(Measure, MistakesCountWhereTheyShould) {
   }
 }
 
+// Of 12 boards one has no label at all and one a single label; a third, labelled in full, has a wrong cell,
+// and the last no answer.
+TEST(Measure, WhatHasNoLabelIsNeitherRightNorWrong) {
+  Tiny tiny;
+  Answers answers = tiny.answers();
+  task::Table<std::int16_t> labels = tiny.instances.labels;
+  for (std::int64_t i = 0; i < 16; ++i) labels[0][i] = -1;
+  for (std::int64_t i = 1; i < 16; ++i) labels[1][i] = -1;
+  answers.assignments[2][5] = (answers.assignments[2][5] + 1) % 4;
+  answers.assignments[11].clear();
+  const auto row = measure(tiny.task, answers, labels, false);
+  EXPECT_NEAR(row["cell"].get<double>(), (1 + 15 + 8 * 16.0) / (1 + 10 * 16), 1e-12);
+  EXPECT_NEAR(row["board"].get<double>(), 9.0 / 11, 1e-12);
+  EXPECT_NEAR(row["csr"].get<double>(), 10.0 / 12, 1e-12);
+  std::fill(labels.cells.begin(), labels.cells.end(), std::int16_t{-1});
+  const auto nothing = measure(tiny.task, answers, labels, false);
+  EXPECT_TRUE(nothing["cell"].is_null());
+  EXPECT_TRUE(nothing["board"].is_null());
+  EXPECT_NEAR(nothing["csr"].get<double>(), 10.0 / 12, 1e-12);
+}
+
 // Even an untrained network's boards come out right when they are decoded exactly with the clues given.
 TEST(EvaluateBoards, KeepsTheMethodsApart) {
   Tiny tiny;
