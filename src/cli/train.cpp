@@ -233,10 +233,12 @@ struct Prepared {
 };
 
 // The command that looks for the shortcuts of this run for as long as one likes.
-std::string shortcuts_command(const TrainArguments& a, const train::Config& config) {
+std::string shortcuts_command(const TrainArguments& a) {
+  // A run knows its task by name alone, but its configuration is whole: task and preset in one.
   const bool resumes = !a.resume.empty();
-  const std::string preset = resumes ? config.preset : a.preset;
-  std::string text = "as2 check " + quoted(resumes ? config.task : a.task);
+  const std::string whole = resumes ? config_file(a).string() : "";
+  const std::string preset = resumes ? whole : a.preset;
+  std::string text = "as2 check " + quoted(resumes ? whole : a.task);
   if (!preset.empty()) text += " --preset " + quoted(preset);
   text += " --shortcuts";
   for (const std::string& setting : a.settings) text += " --set " + quoted(setting);
@@ -256,7 +258,7 @@ json warn_of_shortcuts(const TrainArguments& a, const train::Config& config, con
   } catch (const prob::CircuitTooLarge&) {
   }
   report.say("note: 2 seconds were too few to tell whether what is observed determines the classes; `" +
-             shortcuts_command(a, config) + "` looks for longer");
+             shortcuts_command(a) + "` looks for longer");
   return nullptr;
 }
 

@@ -326,6 +326,15 @@ TEST_F(OwnPictures, TrainingSaysWhatItCannotTellApart) {
   EXPECT_THAT(open.err,
               ::testing::AllOf(HasSubstr("note: 2 seconds were too few to tell whether what is observed"),
                                HasSubstr("`as2 check sudoku --preset tiny --shortcuts --set images.source")));
+
+  // A run goes on without the task's own file; what is advised then needs none either.
+  const Finished resumed = run("train --resume sudoku --epochs 2 --device cpu");
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+  const std::string start = "`as2 ", err = resumed.err;
+  const std::size_t from = err.find(start + "check "), to = err.find("` looks for longer");
+  ASSERT_TRUE(from != std::string::npos && to != std::string::npos) << err;
+  const std::string advised = err.substr(from + start.size(), to - from - start.size());
+  EXPECT_THAT(run(advised + " --seconds 0.5").err, HasSubstr("error: the program is too large to count"));
 }
 
 // Compiled programs ship, so that machines without gringo can train.
