@@ -11,6 +11,7 @@
 #include "boards/photo_solver.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "as2/error.h"
 #include "boards/boards.h"
@@ -27,6 +28,10 @@ bool is_settled(const infer::Answer& answer) {
 // rightly none has three.
 constexpr double kDoubtful = 0.5;
 constexpr std::size_t kMostDoubtful = 2, kDoubtfulShare = 12;
+
+// Further readings and turns are not begun after so long: digits that contradict one another in many ways
+// take the search's whole time for each.
+constexpr std::chrono::seconds kMostTime{10};
 
 std::size_t doubtful_digits(const infer::Solver& board, const infer::Answer& answer) {
   return static_cast<std::size_t>(
@@ -57,6 +62,7 @@ PhotoSolver::Judged PhotoSolver::judged(const BoardCells& board, infer::SolveTim
   const bool printed_alone = readings.size() > 1 && readings[0].positions.size() < filled;
   const std::size_t all_digits = printed_alone ? 1 : 0;
   for (std::size_t k = 0; k < readings.size() && !is_settled(best.answer); ++k) {
+    if (k > all_digits && Clock::now() - begin_ > kMostTime) break;
     infer::Answer answer = board_.answer({readings[k]}, times).front();
     if (answer.completable) {
       if (const auto fewer = reader_->without_blanks(board, readings[k], answer)) {
@@ -83,6 +89,7 @@ PhotoAnswer PhotoSolver::solve(const vision::Photo& photo, const std::string& na
   if (photo.straight && !photo.straight->lines && !has_long_numbers(board_.program()))
     return answered(photo, board_.solve({scene_of(*photo.straight)}, times).front());
   if (!reader_) reader_ = std::make_unique<CellReader>(open_cells_(), board_);
+  begin_ = Clock::now();
   const std::vector<int> turns = reader_->likely_turns(photo, times);
   BoardCells board = reader_->read(photo, turns.front(), times);
   const auto saw = [&] {
@@ -93,7 +100,8 @@ PhotoAnswer PhotoSolver::solve(const vision::Photo& photo, const std::string& na
   if (board.printed + board.written == 0)
     throw InputError({name}, "unreadable: saw " + saw(), {"no cell has ink that could be a digit"});
   Judged best = judged(board, times);
-  for (std::size_t k = 1; k < turns.size() && !is_settled(best.answer); ++k) {
+  for (std::size_t k = 1; k < turns.size() && !is_settled(best.answer) && Clock::now() - begin_ < kMostTime;
+       ++k) {
     BoardCells turned = reader_->read(photo, turns[k], times);
     Judged other = judged(turned, times);
     if (!is_settled(other.answer) || other.answer.reread) continue;

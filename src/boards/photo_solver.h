@@ -1,6 +1,7 @@
 // A photo in, an answer out: the cells are read, and the rules decide between readings.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 
@@ -33,6 +34,9 @@ class PhotoSolver {
   };
   // The first of a board's readings that has one solution; without one, the first that has any.
   Judged judged(const BoardCells& board, infer::SolveTimes* times);
+
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point begin_;  // of the photo at hand
 
   infer::Solver& board_;
   std::function<infer::Solver()> open_cells_;
