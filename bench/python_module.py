@@ -1,5 +1,5 @@
-"""A step of as2.Module for addition at batch 256 on two threads: the module, its operator called from Python and from C++, and
-a convolution written by hand.
+"""A step of as2.Module for addition at batch 256 on two threads: the module, its operator, and a convolution written by hand,
+called from Python, and the last two from C++: what Python adds to the convolution is PyTorch's own.
 
     ./as2 python bench/python_module.py
 
@@ -50,23 +50,26 @@ def in_python(distribution):
 def in_cpp():
     words = [without_python, package / "libas2_python.so", torch.ops.as2.shipped_file("programs/addition.lp"), str(THREADS)]
     words += [str(add.program.index[name]) for name in add.input_names]
-    return tuple(map(float, subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()))
+    return list(map(float, subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()))
 
 
 assert torch.allclose(add(p), convolved(p), atol=1e-6)
-rows = {"as2.Module": lambda: in_python(add), "its operator": lambda: in_python(operator)}
-if without_python.exists():
-    rows["from C++"] = in_cpp
-rows["convolution"] = lambda: in_python(convolved)
-found = {name: [measure()] for name, measure in rows.items()}
-for _ in range(ROUNDS - 1):
-    for name, measure in rows.items():
-        found[name].append(measure())
+found = {}
+for _ in range(ROUNDS):
+    for name, function in (("as2.Module", add), ("its operator", operator), ("convolution", convolved)):
+        found.setdefault(name, []).append(in_python(function))
+    if without_python.exists():
+        times = in_cpp()
+        found.setdefault("operator, from C++", []).append(times[:2])
+        found.setdefault("convolution, from C++", []).append(times[2:])
 best = {name: [min(times) for times in zip(*each)] for name, each in found.items()}
 for name, (step, call) in best.items():
-    print(f"{name:<13} {step:.3f} ms a step, {call:.3f} ms of it the call")
-if "from C++" in best:
-    over = [100 * (mine / theirs - 1) for mine, theirs in zip(best["as2.Module"], best["from C++"])]
-    print(f"Python adds {over[0]:.1f} % to the step, {over[1]:.1f} % to the call")
+    print(f"{name:<21} {step:.3f} ms a step, {call:.3f} ms of it the call")
+if without_python.exists():
+    for name, other in (("as2.Module", "operator"), ("its operator", "operator"), ("convolution", "convolution")):
+        over = [100 * (mine / theirs - 1) for mine, theirs in zip(best[name], best[other + ", from C++"])]
+        print(f"Python adds {over[0]:.1f} % to the step with {name}, {over[1]:.1f} % to the call")
 logs = least(lambda: (-add.log_probability(p).gather(1, label).mean()).backward(), 200)
-print(f"{'in logarithms':<13} {logs:.3f} ms a step")
+labels = label.flatten()
+seen = least(lambda: (-add.log_probability(p, labels).mean()).backward())
+print(f"{'in logarithms':<21} {seen:.3f} ms a step with one label per row, {logs:.3f} with all sums")

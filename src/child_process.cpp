@@ -200,7 +200,8 @@ ChildResult run_child(const std::string& program, const std::vector<std::string>
   while (out.ours.get() >= 0 || err.ours.get() >= 0) {
     std::array<pollfd, 3> streams = {pollfd{in.ours.get(), POLLOUT, 0}, pollfd{out.ours.get(), POLLIN, 0},
                                      pollfd{err.ours.get(), POLLIN, 0}};
-    const int wait_ms = static_cast<int>(std::clamp(seconds_left() * 1000.0, 0.0, 1000.0)) + 1;
+    const double longest_wait = options.stop != nullptr ? 50.0 : 1000.0;
+    const int wait_ms = static_cast<int>(std::clamp(seconds_left() * 1000.0, 0.0, longest_wait)) + 1;
     if (::poll(streams.data(), streams.size(), wait_ms) < 0 && errno != EINTR)
       fail(program, std::strerror(errno));
     if (streams[0].revents != 0 && !feed(in.ours.get(), input, sent)) in.ours.close();
@@ -209,7 +210,8 @@ ChildResult run_child(const std::string& program, const std::vector<std::string>
     const auto printed = static_cast<std::int64_t>(result.out.size() + result.err.size());
     result.timed_out = seconds_left() <= 0;
     result.stopped = options.stop && *options.stop;
-    result.printed_too_much = options.bytes > 0 && printed > options.bytes;
+    const std::int64_t most = options.printed > 0 ? options.printed : options.bytes;
+    result.printed_too_much = most > 0 && printed > most;
     if (result.timed_out || result.stopped || result.printed_too_much) return result;
   }
   int status = 0;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <ftw.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,6 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kCannotBeWritten = "cannot be written";
+constexpr const char* kStandardInput = "<stdin>";
 
 // An open file as the target of a stream. `error` is the system's error number of the first write that
 // failed.
@@ -91,6 +93,25 @@ void write_through(const fs::path& path, const std::function<void(std::ostream&)
   if (const int error = fill(file, write)) throw_file_error(path, kCannotBeWritten, error);
 }
 
+std::string read_to_end(int fd, const fs::path& path, std::size_t most) {
+  // Its size is a guess: a pipe says 0, and a file may grow.
+  struct stat about {};
+  const bool sized = ::fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_size > 0;
+  if (sized && static_cast<std::size_t>(about.st_size) > most) throw_too_large({path.string()}, most);
+  std::string bytes;
+  if (sized) bytes.reserve(static_cast<std::size_t>(about.st_size) + 1);
+  for (std::size_t size = 0;;) {
+    if (size > most) throw_too_large({path.string()}, most);
+    const std::size_t room = std::max(bytes.capacity(), size + 4096);
+    bytes.resize(std::min(room, most + 1));
+    const std::size_t got = read_some(fd, bytes.data() + size, bytes.size() - size, path);
+    size += got;
+    if (got > 0) continue;
+    bytes.resize(size);
+    return bytes;
+  }
+}
+
 }  // namespace
 
 void throw_file_error(const fs::path& path, const std::string& what, int code) {
@@ -116,6 +137,10 @@ void throw_file_error(const fs::path& path, const std::string& what, int code) {
     case EMFILE:
     case ENFILE:
       throw EnvironmentError({path.string()}, message, {"raise the limit of open files: ulimit -n"});
+    case EBADF:
+      throw EnvironmentError({path.string()}, message, {"it is closed: leave `>&-` or the like out"});
+    case EPIPE:
+      throw EnvironmentError({path.string()}, message, {"what was to read it has ended: see why"});
     case ENOMEM:
       throw EnvironmentError({path.string()}, message, {"free some memory, or raise the limit: ulimit -v"});
     default:
@@ -123,27 +148,40 @@ void throw_file_error(const fs::path& path, const std::string& what, int code) {
   }
 }
 
-std::string read_file(const fs::path& path) {
+int open_file(const fs::path& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) throw InputError({path.string()}, "found a folder, expected a file");
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) throw_file_error(path, "cannot be opened", errno);
-  const Descriptor file(fd);
-  // Its size is a guess: a pipe says 0, and a file may grow.
-  struct stat about {};
-  std::string bytes;
-  if (::fstat(fd, &about) == 0 && about.st_size > 0)
-    bytes.reserve(static_cast<std::size_t>(about.st_size) + 1);
-  for (std::size_t size = 0;;) {
-    bytes.resize(std::max(bytes.capacity(), size + 4096));
-    const ssize_t got = ::read(fd, bytes.data() + size, bytes.size() - size);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw_file_error(path, "cannot be read to its end", errno);
-    size += static_cast<std::size_t>(got);
-    if (got > 0) continue;
-    bytes.resize(size);
-    return bytes;
+  return fd;
+}
+
+std::string read_file(const fs::path& path, std::size_t most) {
+  const Descriptor file(open_file(path));
+  return read_to_end(file.fd(), path, most);
+}
+
+std::string read_standard_input(std::size_t most) {
+  return read_to_end(STDIN_FILENO, kStandardInput, most);
+}
+
+std::size_t read_some(int fd, char* bytes, std::size_t size, const fs::path& path) {
+  for (;;) {
+    const ssize_t got = ::read(fd, bytes, size);
+    if (got >= 0) return static_cast<std::size_t>(got);
+    if (errno == EBADF && fd == STDIN_FILENO) return 0;
+    if (errno == EAGAIN) {
+      pollfd waiting{fd, POLLIN, 0};
+      ::poll(&waiting, 1, -1);
+    } else if (errno != EINTR) {
+      throw_file_error(path, "cannot be read to its end", errno);
+    }
   }
+}
+
+void throw_too_large(const SourceLocation& place, std::size_t most) {
+  throw InputError(place, "is larger than " + std::to_string(most >> 20) + " MiB, or has no end",
+                   {"give a smaller one, or several: this much is read at once"});
 }
 
 void write_file(const fs::path& path, const std::function<void(std::ostream&)>& write) {

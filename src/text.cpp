@@ -1,6 +1,7 @@
 #include "text.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <numeric>
 
@@ -49,10 +50,12 @@ std::string readable(std::string_view message) {
       while (tail < line.size() && continues(line[tail])) ++tail;
       result.append(line.substr(0, head)).append(" … ").append(line.substr(tail));
     }
-    if (line.size() == message.size()) return result;
+    if (line.size() == message.size()) break;
     result += '\n';
     message.remove_prefix(line.size() + 1);
   }
+  for (std::size_t at = 0; (at = result.find('\0', at)) != std::string::npos;) result.replace(at, 1, "\\0");
+  return result;
 }
 
 std::string in_quotes(std::string_view text) {
@@ -65,12 +68,32 @@ std::string in_digits(double number) {
   return text;
 }
 
+std::string as_printed(std::string_view term) {
+  const auto in_word = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '\'';
+  };
+  std::string result;
+  Strings strings;
+  bool apart = false;
+  for (const char c : term) {
+    const bool string = strings.take(c);
+    if (!string && std::isspace(static_cast<unsigned char>(c)) != 0) {
+      apart = true;
+      continue;
+    }
+    if (apart && !result.empty() && in_word(result.back()) && in_word(c)) result += ' ';
+    apart = false;
+    result += c;
+  }
+  return result;
+}
+
 std::vector<std::string> split_terms(std::string_view text, std::string_view separators) {
   constexpr std::string_view kBlanks = " \t\r\n";
   std::vector<std::string> pieces;
   std::size_t begin = 0;
   int depth = 0;
-  bool quoted = false;
+  Strings strings;
   const auto add = [&](std::size_t end) {
     std::string_view piece = text.substr(begin, end - begin);
     piece.remove_prefix(std::min(piece.find_first_not_of(kBlanks), piece.size()));
@@ -79,10 +102,10 @@ std::vector<std::string> split_terms(std::string_view text, std::string_view sep
   };
   for (std::size_t k = 0; k < text.size(); ++k) {
     const char c = text[k];
-    if (c == '"' && (k == 0 || text[k - 1] != '\\')) quoted = !quoted;
-    if (!quoted && (c == '(' || c == '{')) ++depth;
-    if (!quoted && (c == ')' || c == '}')) --depth;
-    if (!quoted && depth == 0 && separators.find(c) != std::string_view::npos) add(k);
+    if (strings.take(c)) continue;
+    if (c == '(' || c == '{') ++depth;
+    if (c == ')' || c == '}') --depth;
+    if (depth == 0 && separators.find(c) != std::string_view::npos) add(k);
   }
   add(text.size());
   return pieces;

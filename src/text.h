@@ -14,6 +14,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b);
 // The text, or its beginning and `…` where it is too long to be read in a message.
 std::string shortened(std::string_view text);
 // A message in which no line is too long to be read: of a longer one the beginning and the end are kept.
+// A NUL, where what() would end, is written `\0`.
 std::string readable(std::string_view message);
 // The text, shortened, between `'`: how messages quote what they were given.
 std::string in_quotes(std::string_view text);
@@ -32,6 +33,30 @@ std::string joined(const Words& words, std::size_t most = std::string::npos) {
 
 // The number in at most twelve digits, for people: 0.5 where the nearest double is 0.49999999999999994.
 std::string in_digits(double number);
+
+// Reads a text character by character and knows what stands inside a string, which may hold anything.
+class Strings {
+ public:
+  // Whether the next character belongs to a string, its quotes included.
+  bool take(char c) {
+    if (!inside_) return inside_ = c == '"';
+    if (escaped_) {
+      escaped_ = false;
+    } else if (c == '\\') {
+      escaped_ = true;
+    } else if (c == '"') {
+      inside_ = false;
+    }
+    return true;
+  }
+
+ private:
+  bool inside_ = false, escaped_ = false;
+};
+
+// The term as clingo prints it: without blanks outside strings. Where blanks part two words one stays, so
+// that `p(a b)` does not become `p(ab)`.
+std::string as_printed(std::string_view term);
 
 // Splits at any of the separators where it stands outside parentheses, braces and quotes, since positions and
 // atoms are terms. The pieces have no blanks around them and may be empty.

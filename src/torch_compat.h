@@ -8,11 +8,21 @@
 
 #include <cmath>
 #include <cstdint>
+#include <optional>
 
 #define AS2_TORCH_AT_LEAST(major, minor) \
   (TORCH_VERSION_MAJOR > (major) || (TORCH_VERSION_MAJOR == (major) && TORCH_VERSION_MINOR >= (minor)))
 
 namespace as2::compat {
+
+// What an operator may be given or not: a type of LibTorch's own at first, the standard one later.
+#if AS2_TORCH_AT_LEAST(2, 5)
+template <class T>
+using Optional = std::optional<T>;
+#else
+template <class T>
+using Optional = c10::optional<T>;
+#endif
 
 // softmax(q·kᵀ/√d + bias)·v over [batch, heads, positions, d]; `bias` [.., heads, positions, positions] is
 // added to the scores, broadcast over the batch, in the dtype of q; undefined: none. LibTorch's fused

@@ -35,10 +35,25 @@ TEST(Messages, NoLineIsTooLongToBeRead) {
   EXPECT_EQ(as_utf8(readable(umlauts)), readable(umlauts));
 }
 
+TEST(Messages, DoNotEndAtANul) {
+  EXPECT_STREQ(InputError({"p.lp", 3}, "unexpected `" + std::string(1, '\0') + "`", {"leave it out"}).what(),
+               "p.lp:3: error: unexpected `\\0`\nnote: leave it out");
+}
+
 TEST(Terms, AreSplitOutsideParenthesesAndQuotes) {
   EXPECT_THAT(split_terms(R"( a(1,2) , "x,\",y",{b,...} ,, c)", ","),
               testing::ElementsAre("a(1,2)", R"("x,\",y")", "{b,...}", "", "c"));
   EXPECT_THAT(split_terms("", ","), testing::ElementsAre(""));
+  EXPECT_THAT(split_terms(R"("a\\",b)", ","), testing::ElementsAre(R"("a\\")", "b"));
+}
+
+TEST(Terms, AreComparedAsPrinted) {
+  EXPECT_EQ(as_printed(" p ( a,\tb ,-\n1 )\r\n"), "p(a,b,-1)");
+  EXPECT_EQ(as_printed(R"(p( "a  b", "\" ,", "\\" , c ))"), R"(p("a  b","\" ,","\\",c))");
+  EXPECT_EQ(as_printed("not  p( a b )"), "not p(a b)");
+  EXPECT_EQ(as_printed("p(*, _)"), "p(*,_)");
+  EXPECT_EQ(as_printed("\" open "), "\" open ");
+  EXPECT_EQ(as_printed("  "), "");
 }
 
 TEST(ShareWork, EveryThreadWorksAndAFailureIsThrown) {

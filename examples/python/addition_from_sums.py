@@ -16,9 +16,9 @@ add = as2.Module("addition.lp", inputs="digit(*", output="total(_)")  # exact, b
 optimiser = torch.optim.Adam(cnn.parameters(), 1e-3)
 for step in range(steps):
     pair = torch.randint(len(images), (64, 2))
-    total = digits[pair].sum(1, keepdim=True)                             # all that training is told
+    total = digits[pair].sum(1)                                           # all that training is told
     p = cnn(images[pair].view(-1, 1, 28, 28)).softmax(-1).view(-1, 2, 10)
-    loss = -add.log_probability(p).gather(1, total).mean()
+    loss = -add.log_probability(p, total).mean()
     optimiser.zero_grad()
     loss.backward()
     optimiser.step()

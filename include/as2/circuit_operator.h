@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "as2/constraint_program.h"
@@ -34,6 +35,8 @@ class CircuitOperator {
 
   // [batch]: log Σ w(I); −∞ where no answer set weighs anything. `weights` [batch, inputs], no logarithms.
   at::Tensor log_value(const at::Tensor& weights) const;
+  // That and its gradient [batch, inputs], both without a graph.
+  std::pair<at::Tensor, at::Tensor> evaluate(const at::Tensor& weights) const;
   // [batch, inputs] from `beliefs` [batch, positions, symbols], floored at 1e-30, and what is observed:
   // `allowed` [batch, positions, symbols] and `indicators` [batch, observed, 2] (false, true) are 1 where
   // they agree with the observation and 0 where they contradict it. Undefined: nothing is observed.

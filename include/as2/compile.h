@@ -1,6 +1,7 @@
 // Program text to ConstraintProgram in one call.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <string>
 #include <utility>
@@ -19,7 +20,8 @@ struct GroundOptions {
   std::string gringo;             // path; empty: $AS2_GRINGO, then PATH
   double time_limit_seconds = 60;
   std::int64_t memory_limit_bytes = std::int64_t{4} << 30;
-  std::int64_t size_limit = 10'000'000;  // atoms and literals of rules of the ground program
+  std::int64_t size_limit = 10'000'000;     // atoms and literals of rules of the ground program
+  const std::atomic<bool>* stop = nullptr;  // once true, gringo is killed: EnvironmentError
 };
 
 // Grounds the files (`-` is standard input; a single `.as2c` file is loaded instead of grounded).
@@ -50,7 +52,9 @@ struct Compiled {
   std::vector<asp::Warning> notes;     // what was decided where it could be decided otherwise
 };
 
-Compiled compile(const asp::GroundProgram& ground, const PassObserver& observe = {});
+// Once `stop` is true, it ends with the pass it is at: EnvironmentError.
+Compiled compile(const asp::GroundProgram& ground, const PassObserver& observe = {},
+                 const std::atomic<bool>* stop = nullptr);
 Compiled compile_files(const std::vector<std::string>& files, const asp::GroundOptions& options = {});
 Compiled compile_text(const std::string& text, const std::string& name = "program.lp",
                       const asp::GroundOptions& options = {});

@@ -184,9 +184,9 @@ struct ConstraintProgram {
 
   // The largest domain, at least 1.
   int max_symbols() const;
-  // Index of the position with this name, or -1.
+  // Index of the position with this name, or -1; names are compared as clingo prints them, without blanks.
   int find_position(const std::string& name) const;
-  // Index of the symbol in the position's domain, or -1.
+  // Index of the symbol in the position's domain, or -1; compared alike.
   int find_symbol(int position, const std::string& symbol) const;
 };
 

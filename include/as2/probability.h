@@ -10,6 +10,7 @@
 // so one pass upward gives Σ w, and one pass downward gives the derivative by every input.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -51,6 +52,7 @@ struct Circuit {
 struct Budget {
   double seconds = 60;
   std::int64_t bytes = std::int64_t{2} << 30;
+  const std::atomic<bool>* stop = nullptr;  // once true, compilation ends: EnvironmentError
 };
 
 // The circuit does not fit its budget; the message says how far it got and what to do instead.
@@ -117,15 +119,17 @@ compile::Assignment most_probable(const Circuit& circuit, const Weights& weights
 // The answers of greatest weight, `most` or as many as weigh anything, heaviest first.
 std::vector<compile::Assignment> most_probable(const Circuit& circuit, const Weights& weights, int most);
 // Independent draws of answer sets, each with probability w(I)/Σw; the same for the same seed everywhere.
+// Once `stop` is true: EnvironmentError.
 std::vector<compile::Assignment> draw(const Circuit& circuit, const Weights& weights, int count,
-                                      std::uint64_t seed);
+                                      std::uint64_t seed, const std::atomic<bool>* stop = nullptr);
 // Positions, as few as possible, whose weights of 0 leave no answer; empty where the program has none anyway.
 std::vector<int> contradicting_positions(const Circuit& circuit, const compile::ConstraintProgram& program,
                                          Weights weights);
-// The number of answer sets, in decimal digits.
-std::string count_answers(const Circuit& circuit);
+// The number of answer sets, in decimal digits. Once `stop` is true: EnvironmentError.
+std::string count_answers(const Circuit& circuit, const std::atomic<bool>* stop = nullptr);
 
-// Approximate probabilities of the program and of each query, computed without a circuit.
+// Approximate probabilities of the program and of each query, computed without a circuit. Once `stop` is
+// true: EnvironmentError.
 struct Approximation {
   double log_p_program = 0;
   std::vector<double> queries;
@@ -136,10 +140,10 @@ struct Approximation {
 // is then 0) or none was found in time (1). `seconds` limits the search; 0: no limit.
 Approximation sum_best(const compile::ConstraintProgram& program, const decode::Beliefs& beliefs,
                        const std::vector<char>& believed, const std::vector<Observation>& queries, int most,
-                       double seconds = 0);
+                       double seconds = 0, const std::atomic<bool>* stop = nullptr);
 // Draws `count` assignments from the beliefs and keeps the answer sets among them.
 Approximation sum_drawn(const compile::ConstraintProgram& program, const decode::Beliefs& beliefs,
                         const std::vector<char>& believed, const std::vector<Observation>& queries, int count,
-                        std::uint64_t seed);
+                        std::uint64_t seed, const std::atomic<bool>* stop = nullptr);
 
 }  // namespace as2::prob

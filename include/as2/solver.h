@@ -11,6 +11,8 @@
 // completions, else it says how far the next reading is.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -89,8 +91,9 @@ struct SolverOptions {
   int threads = 0;                  // for decoding; 0: all cores
   int passes = 0;                   // of the guide, at most; 0: as its card says
   int restarts = 1;                 // trajectories of the guide, at most, from different noise
-  bool unique = false;   // where the evidence has several completions, the most probable reading with one
-  bool reasoned = true;  // false: the guide is asked only where the answer may hang on it
+  bool unique = false;  // where the evidence has several completions, the most probable reading with one
+  const std::atomic<bool>* stop = nullptr;  // once true, searches end with what they have
+  bool reasoned = true;                     // false: the guide is asked only where the answer may hang on it
 };
 
 struct Answer {
@@ -114,6 +117,10 @@ struct SolveTimes {
   std::size_t asked = 0;
 };
 
+// When searches for one question end at the latest, however many there are; none: each has its own budget
+// only.
+using Deadline = std::optional<std::chrono::steady_clock::time_point>;
+
 class Solver {
  public:
   // Without a guide the answers are as probable, and found without its order.
@@ -127,7 +134,9 @@ class Solver {
   std::vector<Answer> solve(const std::vector<Scene>& scenes, SolveTimes* times = nullptr);
   // The two halves of it: what perception makes of each scene, and the answers to evidence.
   std::vector<Evidence> look(const std::vector<Scene>& scenes, SolveTimes* times = nullptr);
-  std::vector<Answer> answer(std::vector<Evidence> evidence, SolveTimes* times = nullptr);
+  // Searches end at `until`, too.
+  std::vector<Answer> answer(std::vector<Evidence> evidence, SolveTimes* times = nullptr,
+                             Deadline until = {});
 
   // The groups that the evidence as read cannot all satisfy; empty where nothing was changed.
   std::vector<int> conflict(const Answer& answer) const;
@@ -143,8 +152,8 @@ class Solver {
   static bool is_settled(const Answer& answer);
   void guide(const std::vector<Answer*>& answers);
   // Finds each answer's models; what the guide believes, where it was asked, orders the search.
-  void decode(const std::vector<Answer*>& answers, std::int64_t node_budget) const;
-  void read_again(Answer& answer) const;
+  void decode(const std::vector<Answer*>& answers, std::int64_t node_budget, Deadline until) const;
+  void read_again(Answer& answer, Deadline until) const;
   // What the models say about an answer: what was changed, and whether it is the only one.
   void conclude(Answer& answer) const;
 

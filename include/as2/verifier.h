@@ -2,6 +2,7 @@
 // answer, but for `as2 bench decode`, which compares the decoder's answers and time with clingo's.
 #pragma once
 
+#include <atomic>
 #include <optional>
 #include <string>
 #include <utility>
@@ -17,7 +18,8 @@ struct VerifyOptions {
   std::vector<std::string> assume;                             // external atoms that are positions
   std::string clingo;                                          // path; empty: $AS2_CLINGO, then PATH
   double time_limit_seconds = 300;                             // for each call of clingo
-  bool name_violated = true;  // takes a second call of clingo when something is invalid
+  const std::atomic<bool>* stop = nullptr;  // once true, clingo is killed: EnvironmentError
+  bool name_violated = true;                // takes a second call of clingo when something is invalid
 };
 
 // The atoms of one total choice: position atoms that are true and those that are false.

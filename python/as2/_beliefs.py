@@ -1,8 +1,8 @@
 """Beliefs and assignments as users give them: tensors in the order of `program.positions`, or names as keys."""
 from __future__ import annotations
 
-import difflib
-from typing import TYPE_CHECKING, Any, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+import json
+from typing import TYPE_CHECKING, Any, List, Mapping, NamedTuple, Optional, Protocol, Sequence, Tuple, Union
 
 import torch
 
@@ -12,9 +12,17 @@ from .errors import input_error, warn
 
 if TYPE_CHECKING:
     from ._program import Program
+    from ._results import Position
+
+
+class Array(Protocol):
+    """What NumPy's arrays are, said without NumPy, which need not be there."""
+    @property
+    def __array_interface__(self) -> Mapping[str, Any]: ...
+
 
 BeliefsByName = Mapping[str, Mapping[Any, float]]  # {position: {symbol: probability}}
-GivenBeliefs = Union[torch.Tensor, BeliefsByName, Sequence[BeliefsByName]]
+GivenBeliefs = Union[torch.Tensor, Array, BeliefsByName, Sequence[BeliefsByName]]
 GivenAssignments = Union[torch.Tensor, Mapping[str, Any], Sequence[Mapping[str, Any]]]  # {position: symbol}
 
 _SUM_TOLERANCE = 1e-3  # as on the command line
@@ -28,20 +36,38 @@ class Beliefs(NamedTuple):
 
 def require_position(program: "Program", name: Any) -> int:
     index = program.index.get(str(name))
+    if index is None:
+        index = program.index.get(call(ops.as_printed, str(name)))  # as clingo has it, without blanks outside strings
     if index is not None:
         return index
-    near = difflib.get_close_matches(str(name), program.index, 1, 0)
-    raise input_error(f"the program has no position '{name}'", f"the nearest position is '{near[0]}'" if near else "")
+    raise input_error(f"the program has no position '{name}'", program._native.position_hint(str(name)))
+
+
+def matching_positions(program: "Program", pattern: str) -> List[int]:
+    """The position of this name, or else those that it matches as a pattern, in which `*` stands for any text."""
+    return list(call(program._native.positions_named, pattern))
 
 
 def require_symbol(program: "Program", position: int, symbol: Any) -> int:
     at = program.positions[position]
     text = ("true" if symbol else "false") if isinstance(symbol, bool) else str(symbol)
-    try:
-        return at.symbols.index(text)
-    except ValueError:
-        shown = ", ".join(at.symbols[:12]) + (", …" if len(at.symbols) > 12 else "")
-        raise input_error(f"position '{at.name}' has no symbol '{symbol}'", f"its symbols are {shown}") from None
+    for written in (text, call(ops.as_printed, text)):
+        if written in at.symbols:
+            return at.symbols.index(written)
+    shown = ", ".join(at.symbols[:12]) + (", …" if len(at.symbols) > 12 else "")
+    raise input_error(f"position '{at.name}' has no symbol '{symbol}'", f"its symbols are {shown}")
+
+
+def _as_row(position: "Position", given: Any) -> Mapping[str, float]:
+    """What was given in place of a distribution, written as one: 0.8 of a Boolean position is that of true."""
+    boolean = position.symbols == ("false", "true")
+    if isinstance(given, bool) and boolean:
+        return {str(given).lower(): 1}
+    if isinstance(given, (int, float)) and boolean and 0 <= given <= 1:
+        return {"true": given}
+    if str(given) in position.symbols:
+        return {str(given): 1}
+    return dict.fromkeys(position.symbols[:2], 1 / min(len(position.symbols), 2))
 
 
 def _of_dict(program: "Program", given: BeliefsByName, p: torch.Tensor, believed: torch.Tensor) -> None:
@@ -49,11 +75,17 @@ def _of_dict(program: "Program", given: BeliefsByName, p: torch.Tensor, believed
         i = require_position(program, name)
         if not isinstance(row, Mapping):
             raise input_error(f"beliefs of '{name}': found {row!r}, expected a dict of symbols",
-                              f'write {{"{program.positions[i].symbols[0]}": 1.0}}')
+                              "write " + json.dumps(_as_row(program.positions[i], row)))
+        if believed[i]:
+            raise input_error(f"beliefs of '{name}' are given twice")
         believed[i] = True
         p[i] = 0
+        listed = set()
         for symbol, value in row.items():
             s = require_symbol(program, i, symbol)
+            if s in listed:
+                raise input_error(f"the belief of '{name}' in '{symbol}' is given twice")
+            listed.add(s)
             if getattr(value, "requires_grad", False):
                 raise input_error(f"the belief of '{name}' in '{symbol}' requires a gradient, which a dict would lose",
                                   "give the beliefs as a tensor, or .detach() the value")
@@ -85,11 +117,16 @@ def _normalised(program: "Program", p: torch.Tensor) -> torch.Tensor:
 
 
 def read_beliefs(program: "Program", given: Any) -> Beliefs:
-    """A tensor [positions, symbols] or [batch, positions, symbols], a dict, or a list of dicts.
+    """A tensor or array [positions, symbols] or [batch, positions, symbols], a dict, or a list of dicts.
 
     In a dict a position left out is uniform where a distribution is needed and weighs 1 in probabilities; a
     symbol left out of a listed position is 0, or the rest where there are but two. In a tensor all positions but guesses are believed.
     """
+    if hasattr(given, "__array_interface__"):  # NumPy's arrays have it, tensors have not
+        try:
+            given = torch.as_tensor(given)
+        except (TypeError, ValueError) as error:
+            raise input_error(f"beliefs are an array that PyTorch cannot take: {error}") from None
     if isinstance(given, torch.Tensor):
         shape = [len(program.positions), program.symbols]
         if given.dim() not in (2, 3) or list(given.shape[-2:]) != shape:
@@ -100,6 +137,7 @@ def read_beliefs(program: "Program", given: Any) -> Beliefs:
         if p.device.type == "meta":
             raise input_error("beliefs on the device 'meta' have no values", "move them to 'cpu' or 'cuda'")
         call(ops.check_beliefs, program._native, p.detach().cpu())
+        p = p.to(torch.promote_types(p.dtype, torch.float32))
         believed = None
         if program.has_guesses:
             believed = program.believable.to(p.device).expand(p.shape[0], -1)
@@ -107,7 +145,7 @@ def read_beliefs(program: "Program", given: Any) -> Beliefs:
     single = isinstance(given, Mapping)
     rows = several(given)
     if not all(isinstance(row, Mapping) for row in rows):
-        raise input_error(f"beliefs are a {type(given).__name__}, expected a tensor, a dict or a list of dicts",
+        raise input_error(f"beliefs are a {type(given).__name__}, expected a tensor, an array, a dict or a list of dicts",
                           'a dict is {"cell(1,1,_)": {"5": 0.9, "3": 0.1}}')
     p = program.uniform.repeat(len(rows), 1, 1)
     believed = torch.zeros(len(rows), len(program.positions), dtype=torch.bool)
@@ -127,7 +165,7 @@ def read_positions(program: "Program", given: Any, batch: int) -> List[List[int]
                               "it says of each position, or of each row and position, whether it was read")
         return [row.nonzero().flatten().tolist() for row in given.expand(batch, -1)]
     names = texts("evidence", given)
-    return [[require_position(program, name) for name in names]] * batch
+    return [[i for name in names for i in matching_positions(program, name) or [require_position(program, name)]]] * batch
 
 
 def read_assignments(program: "Program", given: Any) -> Tuple[torch.Tensor, bool]:

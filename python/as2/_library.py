@@ -48,12 +48,17 @@ def _translated(error: RuntimeError) -> BaseException:
     return getattr(errors, about["kind"])(what, about["file"], about["line"], about["column"])
 
 
-def call(function: Callable[..., Any], *arguments: Any) -> Any:
-    """function(*arguments), with the library's errors as ours."""
-    try:
-        return function(*arguments)
-    except RuntimeError as error:
-        raise _translated(error) from None
+def _refuse_what_is_no_text(arguments: Any) -> None:
+    """PyTorch's own error of a text that UTF-8 cannot hold, such as a file's name that is not UTF-8, does not say so."""
+    for value in arguments:
+        if isinstance(value, (list, tuple)):
+            _refuse_what_is_no_text(value)
+        elif isinstance(value, str):
+            try:
+                value.encode()
+            except UnicodeEncodeError:
+                raise errors.input_error(f"{ascii(value)} cannot be written in UTF-8",
+                                         "a file whose name is not UTF-8 has to be renamed") from None
 
 
 def _tracing() -> Callable[[], bool]:
@@ -68,37 +73,69 @@ def _tracing() -> Callable[[], bool]:
 _compiling = _tracing()
 
 
-def operate(function: Callable[..., Any], beliefs: torch.Tensor, *arguments: Any) -> Any:
-    """An operator on tensors, in a way that torch.compile can trace."""
+def call(function: Callable[..., Any], *arguments: Any) -> Any:
+    """function(*arguments), with the library's errors as ours."""
     if _compiling():
-        return function(beliefs, *arguments)
+        return function(*arguments)
+    try:
+        return function(*arguments)
+    except RuntimeError as error:
+        _refuse_what_is_no_text(arguments)
+        raise _translated(error) from None
+
+
+def operator(name: str) -> Callable[..., torch.Tensor]:
+    """The operator on beliefs of that name, with the library's errors as ours, in a way that torch.compile can trace."""
+    traced = getattr(ops, name)
+    # PyTorch's binding itself, without its layers of Python: beside a small circuit each of them would show.
+    direct = getattr(traced.default, "_op", traced)
+
+    def call_direct(beliefs: torch.Tensor, number: int, argument: int) -> torch.Tensor:
+        try:
+            return direct(beliefs, number, argument)
+        except RuntimeError as error:
+            require_tensor(beliefs)
+            raise _translated(error) from None
+
+    def operate(beliefs: torch.Tensor, number: int, argument: int = 0) -> torch.Tensor:
+        return traced(beliefs, number, argument) if _compiling() else call_direct(beliefs, number, argument)
+
+    return operate
+
+
+def require_tensor(beliefs: Any) -> None:
     if not isinstance(beliefs, torch.Tensor):
-        raise errors.input_error(f"beliefs are a {type(beliefs).__name__}, expected a tensor")
-    return call(function, beliefs, *arguments)
+        raise errors.input_error(f"beliefs are a {type(beliefs).__name__}, expected a tensor") from None
 
 
-def interruptible(function: Callable[..., Any], *arguments: Any, interrupted: Callable[[], Any] = lambda: None) -> Any:
-    """The same for what may take long: Ctrl-C returns to the caller at once, and `interrupted` ends the work.
+_PATIENCE = 2  # seconds for what is interrupted to end: it looks often, but not everywhere
 
-    Python handles signals in its main thread only, and only between two of its own instructions; so the call
-    runs in another thread, and the main one waits where a signal can reach it.
+
+def interruptible(function: Callable[..., Any], *arguments: Any) -> Any:
+    """call(function, *arguments, stop) for what may take long: Ctrl-C ends the work, with whatever program it had started.
+
+    Python handles signals in its main thread only, and only between two of its own instructions; so the work is done
+    in another thread, and the main one waits where a signal can reach it.
     """
+    stop = classes.Stop()
     if threading.current_thread() is not threading.main_thread():
-        return call(function, *arguments)
+        return call(function, *arguments, stop)
     outcome: list = []
+    done = threading.Event()  # an interrupted join() would take the thread for one that has ended (before Python 3.13)
 
     def work() -> None:
         try:
-            outcome.append((call(function, *arguments), None))
+            outcome.append((call(function, *arguments, stop), None))
         except BaseException as error:  # noqa: BLE001 (raised again below, in the thread that asked)
             outcome.append((None, error))
+        done.set()
 
-    worker = threading.Thread(target=work, name="as2", daemon=True)
-    worker.start()
     try:
-        worker.join()
+        threading.Thread(target=work, name="as2", daemon=True).start()
+        done.wait()
     except BaseException:
-        interrupted()
+        stop.ask()
+        done.wait(_PATIENCE)
         raise
     result, error = outcome[0]
     if error is not None:

@@ -1,6 +1,7 @@
 """`as2.compile` and what a compiled program can do."""
 from __future__ import annotations
 
+import difflib
 import hashlib
 import html
 import json
@@ -15,17 +16,18 @@ import torch
 
 from ._beliefs import (Beliefs, GivenAssignments, GivenBeliefs, read_assignments, read_beliefs, read_positions, require_position,
                        require_symbol)
-from ._library import call, classes, interruptible, operate, ops
+from ._library import call, interruptible, operator, ops
 from ._options import Texts, is_several, mebibytes, real, seconds, texts, whole
 from ._results import (Approximation, Assignment, Decoded, DecodedBatch, Family, Group, Message, Position, Verdict, Verdicts,
                        Violation, _decoded)
-from .errors import InputError, input_error, warn
+from .errors import EnvironmentError, InputError, input_error, warn  # noqa: A004
 
 if TYPE_CHECKING:
     from ._tensor import SoftTp
 
 Path = Union[str, "os.PathLike[str]"]
 FLOOR = 1e-30  # what a belief is raised by, so that one of 0 has a gradient
+_log_weights, _marginals = operator("log_weights"), operator("marginals")
 
 
 def _located(path: Path) -> str:
@@ -42,9 +44,15 @@ def _located(path: Path) -> str:
     if text == "-" or os.path.basename(text) != text:
         return text
     try:
-        return str(call(ops.shipped_file, f"programs/{text}"))
-    except Exception:  # noqa: BLE001 (the compiler says what is missing, in its own words)
-        return text
+        shipped = pathlib.Path(call(ops.shipped_file, "programs"))
+    except EnvironmentError:
+        return text  # nothing ships with this installation: the compiler says that there is no such file
+    if (shipped / text).is_file():
+        return str(shipped / text)
+    known = {path.name for folder in (pathlib.Path(), shipped) for path in folder.glob("*.lp")}
+    near = difflib.get_close_matches(text, known, 1)
+    raise input_error(f"there is no file '{text}' here, and no program of that name ships",
+                      f"the nearest name is '{near[0]}'" if near else f"what ships stands in {shipped}")
 
 
 def _seed(given: Optional[int]) -> int:
@@ -87,7 +95,7 @@ def compile(*paths: Path, text: Optional[str] = None, name: str = "program.lp", 
     every = {**(constants or {}), **more_constants}
     for constant in every:
         if not re.fullmatch(r"[_']*[a-z][A-Za-z0-9_']*", constant):
-            raise input_error(f"'{constant}' is no name of a constant", "names begin with a small letter: b=3")
+            raise input_error(f"'{constant}' is not the name of a constant", "names begin with a small letter: b=3")
     program = Program([_located(path) for path in paths], text or "", name, {k: str(v) for k, v in every.items()},
                       tuple(texts("assume", assume if isinstance(assume, str) else list(assume))), limits)
     for message in program.warnings:
@@ -151,6 +159,7 @@ class Program:
         self.definitions: int = about["definitions"]
         self.residual_terms: int = about["residual_terms"]
         self.objectives: Tuple[int, ...] = tuple(about["objectives"])
+        self._objective_statements: int = about["objective_statements"]
         self.hash: str = about["hash"]
         self.warnings = [Message(**message) for message in about["warnings"]]
         self.notes = [Message(**message) for message in about["notes"]]
@@ -173,7 +182,7 @@ class Program:
     def _summary(self) -> Tuple[List[Tuple[str, int]], List[Tuple[str, ...]]]:
         counts = [("positions", len(self.positions)), ("atoms", self.atoms), ("groups", len(self._groups)),
                   ("residual terms", self.residual_terms), ("definitions", self.definitions),
-                  ("objectives", len(self.objectives)), ("guesses", len(self.positions) - int(self.believable.sum()))]
+                  ("objectives", self._objective_statements), ("guesses", len(self.positions) - int(self.believable.sum()))]
         rows = [("family", "line", "kind", "groups", "terms")]
         rows += [(f.name, f"{f.file}:{f.line}", f.kind, str(f.groups), str(f.terms)) for f in self.families]
         return counts, rows
@@ -268,9 +277,9 @@ class Program:
         method: "map", exact; or "greedy", the paper's procedure, `evidence` first.
         models: the K best, in order.
         unique: the most probable reading of the evidence that leaves exactly one completion. `evidence`: the
-          positions that were read, by name or as bool [positions] or [batch, positions]; by default those whose
-          beliefs are not uniform. unique_margin: how much less probable than the best reading it may be, in log p;
-          unique_readings: how many are tested at most, per instance.
+          positions that were read, by name (`*` for any text) or as bool [positions] or [batch, positions]; by default
+          those whose beliefs are not uniform. unique_margin: how much less probable than the best reading it may be, in
+          log p; unique_readings: how many are tested at most, per instance.
         pins: {position: symbol} to hold; all else is soft.
         explain: also what was changed and why; without it decoding a large batch is faster.
         objective_weights: {level: weight} against log p; objective_first: log p only breaks ties.
@@ -306,11 +315,11 @@ class Program:
         held = []
         for name, symbol in (pins or {}).items():
             position = require_position(self, name)
+            if any(position == other for other, _ in held):
+                raise input_error(f"'{name}' is pinned twice", "hold a position to one symbol")
             held.append((position, require_symbol(self, position, symbol)))
         options.update(evidence=read, pins=held)
-        stop = classes.Stop()
-        symbols, log_p, rest = interruptible(ops.decode, self._native, beliefs.p, json.dumps(options), stop,
-                                             interrupted=stop.ask)
+        symbols, log_p, rest = interruptible(ops.decode, self._native, beliefs.p, json.dumps(options))
         log_p += missing.unsqueeze(-1)
         rows = json.loads(rest)
         if beliefs.single:
@@ -452,7 +461,7 @@ class Program:
         return lifted + FLOOR if bool(lost.any()) else None
 
     def _log_weights(self, questions: Any, weights: torch.Tensor) -> torch.Tensor:
-        logs = operate(ops.log_weights, weights, questions.number())
+        logs = _log_weights(weights, questions.number())
         lost = torch.isinf(logs[:, 0].detach())
         if bool(lost.any()):
             row = int(lost.nonzero()[0])
@@ -472,7 +481,7 @@ class Program:
         logs = self._log_weights(questions, weights)[:, 0]
         raised = self._raised(weights)
         if raised is not None:
-            logs = _with_gradient_of(operate(ops.log_weights, raised, questions.number())[:, 0], logs)
+            logs = _with_gradient_of(_log_weights(raised, questions.number())[:, 0], logs)
         return logs[0] if single else logs
 
     def _probabilities(self, questions: Any, weights: torch.Tensor) -> torch.Tensor:
@@ -482,7 +491,7 @@ class Program:
         raised = self._raised(weights)
         if raised is None:
             return result
-        logs = operate(ops.log_weights, raised, questions.number())
+        logs = _log_weights(raised, questions.number())
         return _with_gradient_of((logs[:, 1:] - logs[:, :1]).exp(), result)
 
     def probability(self, p: Optional[GivenBeliefs], query: Texts, *, time_budget: float = 60,
@@ -514,10 +523,10 @@ class Program:
         weights, single = self._weighed(p)
         questions = self._ask((), (), time_budget, memory_budget)
         self._log_weights(questions, weights.detach())
-        result = operate(ops.marginals, weights, questions.number())
+        result = _marginals(weights, questions.number())
         raised = self._raised(weights)
         if raised is not None:
-            result = _with_gradient_of(operate(ops.marginals, raised, questions.number()), result)
+            result = _with_gradient_of(_marginals(raised, questions.number()), result)
         return result[0] if single else result
 
     def sample(self, p: Optional[GivenBeliefs] = None, count: int = 1, seed: Optional[int] = None, *,

@@ -1,15 +1,21 @@
 """Modules of PyTorch over a program: SoftTp and Module."""
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, List, Mapping, Optional, Sequence, Union
 
 import torch
 
-from ._library import operate, ops
-from ._options import Texts, texts, whole
+from ._beliefs import matching_positions
+from ._library import call, operator, require_tensor
+from ._options import Texts, several, texts, whole
 from ._program import FLOOR, Path, Program, compile
 from .errors import input_error
+
+_loss, _image, _residual = operator("soft_tp_loss"), operator("soft_tp_image"), operator("soft_tp_residual")
+_leave_one_out, _max_residual = operator("soft_tp_leave_one_out"), operator("soft_tp_max_residual")
+_refine, _expected_cost = operator("soft_tp_refine"), operator("soft_tp_expected_cost")
+_log_weights, _distribution = operator("log_weights"), operator("distribution")
+Observed = Union[torch.Tensor, Sequence[int], Sequence[str]]
 
 
 class SoftTp(torch.nn.Module):
@@ -41,31 +47,31 @@ class SoftTp(torch.nn.Module):
         of terms, "sum" is the paper's literal form."""
         if reduction not in ("mean", "sum"):
             raise input_error(f"reduction is '{reduction}', expected 'mean' or 'sum'")
-        return operate(ops.soft_tp_loss, p, self._number, int(reduction == "sum"))
+        return _loss(p, self._number, int(reduction == "sum"))
 
     def image(self, p: torch.Tensor) -> torch.Tensor:
         """T_P(p), one per family: [batch, families, positions, symbols]."""
-        return operate(ops.soft_tp_image, p, self._number)
+        return _image(p, self._number)
 
     def residual(self, p: torch.Tensor) -> torch.Tensor:
         """p − T_P(p), one per family: [batch, families, positions, symbols]."""
-        return operate(ops.soft_tp_residual, p, self._number)
+        return _residual(p, self._number)
 
     def leave_one_out(self, p: torch.Tensor) -> torch.Tensor:
         """The factor without p itself, one per family: [batch, families, positions, symbols]."""
-        return operate(ops.soft_tp_leave_one_out, p, self._number)
+        return _leave_one_out(p, self._number)
 
     def max_residual(self, p: torch.Tensor) -> torch.Tensor:
         """The largest |p − T_P(p)| of each instance: [batch]."""
-        return operate(ops.soft_tp_max_residual, p, self._number)
+        return _max_residual(p, self._number)
 
     def refine(self, p: torch.Tensor, steps: int = 1) -> torch.Tensor:
         """Beliefs refined at most `steps` times: [batch, positions, symbols]."""
-        return operate(ops.soft_tp_refine, p, self._number, whole("steps", steps))
+        return _refine(p, self._number, whole("steps", steps))
 
     def expected_cost(self, p: torch.Tensor) -> torch.Tensor:
         """E[cost] of each objective level, highest priority first: [batch, levels]."""
-        return operate(ops.soft_tp_expected_cost, p, self._number)
+        return _expected_cost(p, self._number)
 
     def extra_repr(self) -> str:
         return repr(self.program)
@@ -105,12 +111,10 @@ class Module(torch.nn.Module):
         self.program = program
         chosen: List[int] = []
         for pattern in texts("inputs", inputs):
-            expression = re.compile(".*".join(re.escape(part) for part in pattern.split("*")))
-            found = [p.index for p in program.positions if expression.fullmatch(p.name)]
+            found = matching_positions(program, pattern)
             if not found:
                 raise input_error(f"no position matches '{pattern}'",
-                                  "`*` stands for any text; positions are named like " +
-                                  ", ".join(p.name for p in program.positions[:3]))
+                                  "`*` stands for any text; " + program._native.position_hint(pattern))
             chosen += [i for i in found if i not in chosen]
         for name, patterns in (("inputs", inputs), ("output", output)):
             if not texts(name, patterns):
@@ -135,24 +139,42 @@ class Module(torch.nn.Module):
         super().__setstate__(state)
         self._ask()
 
-    def log_probability(self, p: torch.Tensor, observed: Optional[Sequence[str]] = None) -> torch.Tensor:
-        """log P(atom): [batch, inputs, symbols] → [batch, atoms]; in logarithms throughout, so that what is as good as
-        impossible keeps a gradient. One evaluation of the circuit per atom, where forward() of a position's symbols
-        takes two in all.
+    def log_probability(self, p: torch.Tensor, observed: Optional[Observed] = None) -> torch.Tensor:
+        """log P(atom): [batch, inputs, symbols] → [batch, atoms]; in logarithms throughout, and beliefs of 0 taken for
+        1e-30, so that what is as good as impossible keeps a finite gradient. One evaluation of the circuit per atom, where
+        forward() of a position's symbols takes two in all.
 
-        observed: one text per row, all of which holds in it, such as "total(7), not digit(1,3)": → [batch], log P of
-          each row's own text, two evaluations per row. Derived atoms in it must be among the outputs.
+        observed: what is known of each row, → [batch], its log P, two evaluations per row: one label per row, the index of
+          its atom among `atoms`; or one text, all of which holds, such as "total(7), not digit(1,3)". Derived atoms in it
+          must be among the outputs.
         """
         if observed is not None:
-            if isinstance(observed, str):
-                raise input_error("observed is one text, expected a list of texts, one per row")
-            return operate(self._questions.log_observed, p, texts("observed", observed))
-        logs = operate(ops.log_weights, p, self._number)
+            require_tensor(p)
+            return call(self._questions.log_observed, p, self._texts(observed))
+        logs = _log_weights(p, self._number)
         return logs[:, 1:] - logs[:, :1]
 
+    def _texts(self, observed: Any) -> List[str]:
+        if isinstance(observed, torch.Tensor):
+            if observed.dim() != 1 or observed.dtype.is_floating_point or observed.dtype == torch.bool:
+                raise input_error(f"observed is {str(observed.dtype).replace('torch.', '')} {list(observed.shape)}, expected "
+                                  "integers [batch]", "one label per row, an index into .atoms")
+            observed = observed.tolist()
+        if isinstance(observed, str):
+            raise input_error("observed is one text, expected a list of texts, one per row")
+        listed = several(observed)
+        for row, label in enumerate(listed):
+            if isinstance(label, int):
+                if not 0 <= label < len(self.atoms):
+                    raise input_error(f"the label of row {row} is {label}, expected 0 … {len(self.atoms) - 1}",
+                                      "it is an index into .atoms")
+                listed[row] = self.atoms[label]
+        return texts("observed", listed)
+
     def forward(self, p: torch.Tensor) -> torch.Tensor:
-        """P(atom): [batch, inputs, symbols] → [batch, atoms]."""
-        return operate(ops.distribution, p, self._number)
+        """P(atom): [batch, inputs, symbols] → [batch, atoms]; 0 where beliefs of 0 forbid it, whose gradient can raise
+        them all the same."""
+        return _distribution(p, self._number)
 
     def extra_repr(self) -> str:
         return f"{len(self.input_names)} inputs {self.input_names[0]} …, {len(self.atoms)} atoms {self.atoms[0]} …"

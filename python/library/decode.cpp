@@ -2,7 +2,6 @@
 #include <torch/custom_class.h>
 #include <torch/library.h>
 
-#include <atomic>
 #include <limits>
 
 #include "as2/verifier.h"
@@ -13,11 +12,6 @@ namespace as2::python {
 namespace {
 
 using torch::Tensor;
-
-// Set by one thread, it ends what another has begun.
-struct Stop : torch::CustomClassHolder {
-  const std::shared_ptr<std::atomic<bool>> asked = std::make_shared<std::atomic<bool>>(false);
-};
 
 decode::DecodeOptions decode_options(const Json& given) {
   decode::DecodeOptions options;
@@ -83,8 +77,7 @@ Json outcome(const ConstraintProgram& program, const decode::Query& query, const
 // Symbols [batch, models, positions] int64, −1 where there is no model; log p [batch, models] float64, −∞
 // there; and what else there is to say, one JSON object per row.
 std::tuple<Tensor, Tensor, std::string> decode_beliefs(const ProgramPtr& self, const Tensor& beliefs,
-                                                       const std::string& options_text,
-                                                       const c10::intrusive_ptr<Stop>& stop) {
+                                                       const std::string& options_text, const StopPtr& stop) {
   return reported([&] {
     const ConstraintProgram& program = self->parts->program();
     const auto positions = static_cast<std::int64_t>(program.positions.size());
@@ -92,7 +85,7 @@ std::tuple<Tensor, Tensor, std::string> decode_beliefs(const ProgramPtr& self, c
     check_values(beliefs, program, kWeights);
     const Json given = Json::parse(options_text);
     decode::DecodeOptions options = decode_options(given);
-    options.stop = stop->asked.get();
+    options.stop = &stop->asked;
     const std::vector<decode::Query> queries = queries_of(beliefs, given);
     const std::vector<decode::Decoded> decoded =
         self->parts->decoder().decode_batch(queries, options, given.at("threads"));
@@ -147,7 +140,7 @@ std::string violated(const ProgramPtr& self, const Tensor& symbols) {
 }
 
 std::string verify_assignments(const ProgramPtr& self, const std::vector<std::string>& files,
-                               const Tensor& symbols, const std::string& options_text) {
+                               const Tensor& symbols, const std::string& options_text, const StopPtr& stop) {
   return reported([&] {
     const Json given = Json::parse(options_text);
     verify::VerifyOptions options;
@@ -155,6 +148,7 @@ std::string verify_assignments(const ProgramPtr& self, const std::vector<std::st
       options.constants.emplace_back(name, value.get<std::string>());
     options.assume = given.at("assume").get<std::vector<std::string>>();
     options.time_limit_seconds = given.at("time_limit");
+    options.stop = &stop->asked;
     std::vector<verify::ChosenAtoms> chosen;
     for (const compile::Assignment& assignment : assignments_of(symbols))
       chosen.push_back(verify::chosen_atoms(self->parts->program(), assignment));
@@ -177,9 +171,6 @@ std::string verify_assignments(const ProgramPtr& self, const std::vector<std::st
 }  // namespace
 
 void register_decode(torch::Library& m) {
-  m.class_<Stop>("Stop").def(torch::init<>()).def("ask", [](const c10::intrusive_ptr<Stop>& self) {
-    *self->asked = true;
-  });
   m.def("decode", decode_beliefs);
   m.def("shown_atoms", shown_atoms);
   m.def("violated_groups", violated);

@@ -18,13 +18,12 @@ struct KeptCircuit : torch::CustomClassHolder {
 struct SymbolProbabilities : torch::autograd::Function<SymbolProbabilities> {
   static Tensor forward(AutogradContext* context, const Tensor& weights, const Tensor& columns,
                         const Tensor& value, const Tensor& gradient,
-                        const std::shared_ptr<const prob_tensor::CircuitOperator>& circuit) {
+                        const std::shared_ptr<const prob_tensor::CircuitOperator>& circuit,
+                        const Tensor* result) {
     context->save_for_backward({weights, columns, value, gradient});
     keep_edges(context, {weights});
     context->saved_data["circuit"] = c10::IValue::make_capsule(c10::make_intrusive<KeptCircuit>(circuit));
-    const Tensor chosen = columns.flatten();
-    return (weights.index_select(1, chosen) * gradient.index_select(1, chosen))
-        .view({weights.size(0), columns.size(0), columns.size(1)});
+    return result->defined() ? *result : shares_of_symbols(weights, columns, {value, gradient});
   }
 
   static tensor_list backward(AutogradContext* context, const tensor_list& upstream) {
@@ -44,22 +43,29 @@ struct SymbolProbabilities : torch::autograd::Function<SymbolProbabilities> {
     const Tensor mean = torch::where(scaled_value.isfinite(), (scaled_value - value.unsqueeze(1)).exp(),
                                      torch::zeros_like(scaled_value));
     const Tensor result = (mean.unsqueeze(2) * (scaled_gradient * scale - gradient.unsqueeze(1))).sum(1);
-    return once_differentiable(context, upstream, {result, Tensor(), Tensor(), Tensor(), Tensor()});
+    return once_differentiable(context, upstream, {result, Tensor(), Tensor(), Tensor(), Tensor(), Tensor()});
   }
 };
 
 }  // namespace
 
 Evaluated evaluate(const prob_tensor::CircuitOperator& circuit, const Tensor& weights) {
-  const WithAutograd enabled;
-  const Tensor input = WithAutograd::leaf(weights);
-  const Tensor value = circuit.log_value(input);
-  return {value.detach(), torch::autograd::grad({value.sum()}, {input})[0]};
+  const WithAutograd enabled;  // for LibTorch's own operations, where there are no kernels
+  auto [value, gradient] = circuit.evaluate(weights.detach());
+  return {std::move(value), std::move(gradient)};
+}
+
+Tensor shares_of_symbols(const Tensor& weights, const Tensor& columns, const Evaluated& evaluated) {
+  const torch::NoGradGuard no_graph;
+  const Tensor chosen = columns.flatten();
+  return (weights.index_select(1, chosen) * evaluated.gradient.index_select(1, chosen))
+      .view({weights.size(0), columns.size(0), columns.size(1)});
 }
 
 Tensor symbol_probabilities(std::shared_ptr<const prob_tensor::CircuitOperator> circuit,
-                            const Tensor& weights, const Tensor& columns, const Evaluated& evaluated) {
-  return SymbolProbabilities::apply(weights, columns, evaluated.value, evaluated.gradient, circuit);
+                            const Tensor& weights, const Tensor& columns, const Evaluated& evaluated,
+                            const Tensor& result) {
+  return SymbolProbabilities::apply(weights, columns, evaluated.value, evaluated.gradient, circuit, &result);
 }
 
 }  // namespace as2::python

@@ -23,10 +23,14 @@ struct Evaluated {
 // At `weights` [batch, inputs of the circuit]; without a graph.
 Evaluated evaluate(const prob_tensor::CircuitOperator& circuit, const torch::Tensor& weights);
 
-// `evaluated` at these `weights`; `columns` [positions, symbols] int64: the inputs that weigh each position's
-// symbols. [batch, positions, symbols], differentiable with respect to the weights.
+// `columns` [positions, symbols] int64: the inputs that weigh each position's symbols. [batch, positions,
+// symbols], from what was `evaluated` at these `weights`; without a graph.
+torch::Tensor shares_of_symbols(const torch::Tensor& weights, const torch::Tensor& columns,
+                                const Evaluated& evaluated);
+// The same, differentiable with respect to the weights. `result`, where it is defined, takes the place of the
+// values, not of the gradient.
 torch::Tensor symbol_probabilities(std::shared_ptr<const prob_tensor::CircuitOperator> circuit,
                                    const torch::Tensor& weights, const torch::Tensor& columns,
-                                   const Evaluated& evaluated);
+                                   const Evaluated& evaluated, const torch::Tensor& result = {});
 
 }  // namespace as2::python

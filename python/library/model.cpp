@@ -64,7 +64,9 @@ void check_pictures(const Network& self, const Tensor& pictures) {
   const bool fits = pictures.dim() == 4 && pictures.size(1) == slots && pictures.size(2) == side &&
                     pictures.size(3) == side;
   if (!fits || !at::isFloatingType(pictures.scalar_type())) {
-    throw InputError("pictures must be floating-point numbers [batch, " + std::to_string(slots) + ", 28, 28]",
+    throw InputError("pictures are " + std::string(c10::toString(pictures.scalar_type())) + " " +
+                         c10::str(pictures.sizes()) + ", expected floating-point numbers [batch, " +
+                         std::to_string(slots) + ", 28, 28]",
                      {"ink is 1 and paper 0; one picture per position of `pictured`"});
   }
   const auto parameters = self.model->parameters();
@@ -74,7 +76,7 @@ void check_pictures(const Network& self, const Tensor& pictures) {
                      {"move one of them with .to(device)"});
   }
   if (!pictures.is_cpu()) return;
-  const Tensor broken = pictures.detach().isfinite().flatten(2).all(-1).logical_not().nonzero();
+  const Tensor broken = pictures.detach().isfinite().all(-1).all(-1).logical_not().nonzero();
   if (broken.size(0) == 0) return;
   const int position = self.map.positions[static_cast<std::size_t>(broken[0][1].item<std::int64_t>())];
   throw InputError("the picture of '" +
@@ -88,14 +90,14 @@ void check_pictures(const Network& self, const Tensor& pictures) {
 Tensor inked(const Tensor& pictures) {
   std::uint8_t faintest = 0;
   while (!infer::has_ink({faintest})) ++faintest;
-  return pictures.flatten(2).amax(-1) * 255 > faintest - 0.5;
+  return pictures.amax({2, 3}) * 255 > faintest - 0.5;
 }
 
 // Pictures [batch, pictured positions, 28, 28] in 0 … 1 and which of them are given [batch, pictured
 // positions] bool, by default those with ink → the evidence and the network's beliefs, both [batch,
 // positions, symbols], computed in float32.
 std::tuple<Tensor, Tensor> forward(const NetworkPtr& self, const Tensor& pictures,
-                                   const c10::optional<Tensor>& chosen) {
+                                   const compat::Optional<Tensor>& chosen) {
   return reported([&] {
     check_pictures(*self, pictures);
     const Tensor given = chosen ? *chosen : inked(pictures);

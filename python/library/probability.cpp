@@ -4,6 +4,7 @@
 #include <torch/custom_class.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -84,7 +85,8 @@ class QuestionList {
     make_tables();
     find_symbols();
     const Tensor nothing = torch::ones({1, circuit().inputs()}, torch::kFloat64);
-    if (floor_ > 0 && std::isinf(circuit_->log_value(nothing).item<double>())) refuse(nothing, 0);
+    if (floor_ > 0 && std::isinf(circuit_->log_value(nothing).item<double>()))
+      refuse(nothing, 0, budget.stop);
   }
 
   const ConstraintProgram& program() const { return parts_->program(); }
@@ -95,37 +97,53 @@ class QuestionList {
   std::int64_t width() const { return width_; }
   std::int64_t rows() const { return static_cast<std::int64_t>(observations_.size()) + 1; }
 
-  void check(const Tensor& beliefs) const {
+  void check_form(const Tensor& beliefs) const {
     check_shape(beliefs, static_cast<std::int64_t>(inputs_.size()), width_);
-    if (!has_values(beliefs)) return;
-    check_values(beliefs, program(), kProbabilities, inputs_);
-    if (floor_ == 0 || !beliefs.device().is_cpu() || beliefs.numel() == 0) return;
+    if (has_values(beliefs)) check_values(beliefs, program(), kProbabilities, inputs_);
+  }
+
+  void check(const Tensor& beliefs) const {
+    check_form(beliefs);
+    check_agreement(beliefs);
+  }
+
+  // On the CPU, InputError where no answer set agrees with the zeros of a row.
+  void check_agreement(const Tensor& beliefs) const {
+    if (floor_ == 0 || !has_values(beliefs) || !beliefs.device().is_cpu() || beliefs.numel() == 0) return;
     // Only zeros can contradict the program, which has answer sets.
-    if (beliefs.detach().amin().item<double>() > 0) return;
-    const Tensor lost = contradicted(beliefs).nonzero();
-    if (lost.size(0) == 0) return;
-    const std::int64_t row = lost[0][0].item<std::int64_t>();
-    refuse(weights(beliefs.detach().narrow(0, row, 1), 0), row);
+    if (least(beliefs) <= 0) refuse_contradicted(beliefs, circuit_->log_value(weights(beliefs.detach(), 0)));
   }
 
   // Says why row `row`, whose weights these are, has no answer set: the positions whose zeros are at fault,
   // or the families that are in conflict whatever the beliefs.
-  [[noreturn]] void refuse(const Tensor& given, std::int64_t row) const {
+  [[noreturn]] void refuse(const Tensor& given, std::int64_t row,
+                           const std::atomic<bool>* stop = nullptr) const {
     const Tensor plain = given.detach().to(torch::kCPU, torch::kFloat64).contiguous();
     const double* const begin = plain.data_ptr<double>();
+    const prob::Weights weights(begin, begin + plain.size(1));
     std::string positions, families;
-    for (const int i : prob::contradicting_positions(circuit(), program(), {begin, begin + plain.size(1)}))
-      positions += (positions.empty() ? "" : ", ") + program().positions[static_cast<std::size_t>(i)].name;
+    for (const int i : prob::contradicting_positions(circuit(), program(), weights)) {
+      const compile::Position& position = program().positions[static_cast<std::size_t>(i)];
+      const auto first = weights.begin() + circuit().input(i, 0);
+      if (std::all_of(first, first + static_cast<std::ptrdiff_t>(position.symbols.size()),
+                      [](double weight) { return weight == 0; })) {
+        throw InputError("beliefs of '" + position.name + "' in row " + std::to_string(row) + ": all zero",
+                         {"give at least one of its symbols a belief above 0"});
+      }
+      positions += (positions.empty() ? "" : ", ") + position.name;
+    }
     if (!positions.empty()) {
       throw InputError("P(program) = 0 in row " + std::to_string(row) +
                            ": no answer set agrees with the zeros in the beliefs of " + positions,
-                       {"with any one of them relaxed there are answer sets; decode() says which constraints "
-                        "are in conflict"});
+                       {"these alone leave none, and any fewer of them would leave some; decode() says which "
+                        "constraints are in conflict"});
     }
     std::set<int> seen;
     const decode::Beliefs any(program().positions.size() * static_cast<std::size_t>(program().max_symbols()),
                               1.0);
-    for (const int g : decode::Decoder(program()).decode({any, {}, {}, {}}).conflict.groups) {
+    decode::DecodeOptions options;
+    options.stop = stop;
+    for (const int g : decode::Decoder(program()).decode({any, {}, {}, {}}, options).conflict.groups) {
       const int family = program().groups[static_cast<std::size_t>(g)].family;
       if (!seen.insert(family).second) continue;
       families += (families.empty() ? "" : ", ") + program().families[static_cast<std::size_t>(family)].name;
@@ -148,32 +166,23 @@ class QuestionList {
 
   // [batch, 1 + questions]: log Σ w(I) over all answer sets, then over those in which each question holds.
   Tensor log_weights(const Tensor& beliefs) const {
+    check_agreement(beliefs);
     const Tensor all = weights(beliefs);
     return log_values(beliefs, all.unsqueeze(1) * tables_on(all.device()).observed.to(all.scalar_type()));
   }
 
-  // [batch, questions]: the probability of each.
+  // [batch, questions]: the probability of each, 0 where the zeros in the beliefs forbid it; its gradient is
+  // the one with the floor, which can raise them.
   Tensor distribution(const Tensor& beliefs) const {
     const Tables& tables = tables_on(beliefs.device());
-    if (tables.symbols.defined()) {
-      const Tensor all = weights(beliefs);
-      const Evaluated evaluated = evaluate(*circuit_, all);
-      const Tensor result = symbol_probabilities(circuit_, all, tables.symbols, evaluated)
-                                .squeeze(1)
-                                .index_select(1, tables.asked);
-      if (!marks_contradictions(beliefs)) return result;
-      // How many beliefs of 0 an answer set has on average: at least one, where no answer set does without.
-      const Tensor zeros =
-          (all.detach() * evaluated.gradient).masked_fill(all.detach() > floor_, 0).sum(1, true);
-      return result.masked_fill(zeros > 0.5, std::numeric_limits<double>::quiet_NaN());
-    }
-    const Tensor logs = log_weights(beliefs);
-    return (logs.narrow(1, 1, rows() - 1) - logs.narrow(1, 0, 1)).exp();
+    return tables.symbols.defined() ? distribution_of_symbols(beliefs, tables)
+                                    : distribution_of_questions(beliefs, tables);
   }
 
   // [batch, inputs, symbols]: the probability of every symbol of what beliefs are given about, 0 in the
   // padding.
   Tensor marginals(const Tensor& beliefs) const {
+    check_agreement(beliefs);
     const Tensor all = weights(beliefs);
     return symbol_probabilities(circuit_, all, tables_on(all.device()).columns.view({inputs(), width_}),
                                 evaluate(*circuit_, all));
@@ -188,7 +197,7 @@ class QuestionList {
     if (static_cast<std::int64_t>(texts.size()) != all.size(0)) {
       throw InputError("there are " + std::to_string(texts.size()) + " observations for " +
                            std::to_string(all.size(0)) + " rows",
-                       {"give one text per row of the beliefs"});
+                       {"give one label or text per row of the beliefs"});
     }
     std::vector<Tensor> masks;
     for (std::size_t b = 0; b < texts.size(); ++b) masks.push_back(mask_of(texts[b], b));
@@ -229,10 +238,69 @@ class QuestionList {
     return found->second;
   }
 
-  // [batch] bool: no answer set agrees with the zeros in these beliefs.
-  Tensor contradicted(const Tensor& beliefs) const {
-    const torch::NoGradGuard no_gradient;
-    return circuit_->log_value(weights(beliefs.detach(), 0)).isinf();
+  Tensor distribution_of_symbols(const Tensor& beliefs, const Tables& tables) const {
+    Tensor result;
+    if (is_floored(beliefs)) {
+      const Tensor plain = weights(beliefs.detach(), 0);
+      const Evaluated evaluated = evaluate(*circuit_, plain);
+      refuse_contradicted(beliefs, evaluated.value);
+      result = shares_of_symbols(plain, tables.symbols, evaluated);
+      if (marks_contradictions(beliefs))
+        result.masked_fill_(evaluated.value.isinf().view({-1, 1, 1}),
+                            std::numeric_limits<double>::quiet_NaN());
+    }
+    if (!result.defined() || has_graph(beliefs)) {
+      const Tensor all = weights(beliefs);
+      result = symbol_probabilities(circuit_, all, tables.symbols, evaluate(*circuit_, all), result);
+    }
+    return result.squeeze(1).index_select(1, tables.asked);
+  }
+
+  Tensor distribution_of_questions(const Tensor& beliefs, const Tables& tables) const {
+    const auto logs = [&](const Tensor& all) {
+      const Tensor each = all.unsqueeze(1) * tables.observed.to(all.scalar_type());
+      return circuit_->log_value(each.flatten(0, 1)).view({each.size(0), each.size(1)});
+    };
+    const auto probabilities = [&](const Tensor& found) {
+      return (found.narrow(1, 1, rows() - 1) - found.narrow(1, 0, 1)).exp();
+    };
+    if (!is_floored(beliefs)) return probabilities(logs(weights(beliefs)));
+    const Tensor exact = logs(weights(beliefs.detach(), 0));
+    refuse_contradicted(beliefs, exact.select(1, 0));
+    const Tensor result = probabilities(exact);
+    if (!has_graph(beliefs)) return result;
+    const Tensor floored = probabilities(logs(weights(beliefs)));
+    return result + (floored - floored.detach());
+  }
+
+  static bool has_graph(const Tensor& beliefs) {
+    return torch::GradMode::is_enabled() && beliefs.requires_grad();
+  }
+
+  // The least belief, on the CPU; padding is none.
+  double least(const Tensor& beliefs) const {
+    const Tensor given = beliefs.detach();
+    const double found = given.amin().item<double>();
+    if (found > 0 || !padding_.defined()) return found;
+    return given.masked_fill(padding_, 1).amin().item<double>();
+  }
+
+  // Whether the floor makes a difference; so it may on a device that would have to be waited for.
+  bool is_floored(const Tensor& beliefs) const {
+    if (floor_ == 0 || beliefs.numel() == 0) return false;
+    const double epsilon = beliefs.scalar_type() == torch::kFloat64 ? std::numeric_limits<double>::epsilon()
+                                                                    : std::numeric_limits<float>::epsilon();
+    return !beliefs.device().is_cpu() || least(beliefs) < floor_ / epsilon;
+  }
+
+  // InputError on the CPU where `log_value` [batch], without the floor, says that no answer set agrees with
+  // the zeros of a row.
+  void refuse_contradicted(const Tensor& beliefs, const Tensor& log_value) const {
+    if (!beliefs.device().is_cpu()) return;
+    const Tensor lost = log_value.detach().isinf().nonzero();
+    if (lost.size(0) == 0) return;
+    const std::int64_t row = lost[0][0].item<std::int64_t>();
+    refuse(weights(beliefs.detach().narrow(0, row, 1), 0), row);
   }
 
   // Where the floor would hide a contradiction and check() cannot wait for the device to see it, the row of
@@ -302,6 +370,12 @@ class QuestionList {
             circuit().input(static_cast<int>(inputs_[k]), static_cast<int>(s));
     }
     tables_.columns = columns.flatten();
+    Tensor padding = torch::zeros(columns.sizes(), torch::kBool);
+    for (std::size_t k = 0; k < inputs_.size(); ++k)
+      padding[static_cast<std::int64_t>(k)]
+          .slice(0, static_cast<std::int64_t>(program().positions[inputs_[k]].symbols.size()))
+          .fill_(true);
+    if (padding.any().item<bool>()) padding_ = padding;
     tables_.observed = torch::ones({rows(), circuit().inputs()}, torch::kFloat32);
     for (std::size_t q = 0; q < observations_.size(); ++q) {
       prob::Weights ones(static_cast<std::size_t>(circuit().inputs()), 1.0);
@@ -341,7 +415,8 @@ class QuestionList {
   std::vector<Observation> observations_;
   std::shared_ptr<const prob_tensor::CircuitOperator> circuit_;
   std::int64_t width_ = 1;
-  Tables tables_;  // on the CPU
+  Tables tables_;   // on the CPU
+  Tensor padding_;  // [inputs, width] bool, on the CPU; undefined where there is none
   mutable std::mutex mutex_;
   mutable std::map<int, Tables> moved_;            // by CUDA device
   std::unordered_map<std::string, Tensor> masks_;  // of what was observed lately
@@ -359,7 +434,7 @@ using QuestionsPtr = c10::intrusive_ptr<Questions>;
 
 std::shared_ptr<QuestionList> checked(const Tensor& beliefs, std::int64_t number) {
   auto list = Numbered<QuestionList>::find(number);
-  list->check(beliefs);
+  list->check_form(beliefs);
   return list;
 }
 
@@ -394,9 +469,9 @@ struct Marginals {
 
 QuestionsPtr ask(const ProgramPtr& program, const std::vector<std::string>& queries,
                  const std::vector<std::string>& patterns, std::vector<std::int64_t> inputs, double floor,
-                 double seconds, double mebibytes) {
+                 double seconds, double mebibytes, const StopPtr& stop) {
   return reported([&] {
-    const prob::Budget budget{seconds, static_cast<std::int64_t>(mebibytes * (1 << 20))};
+    const prob::Budget budget{seconds, static_cast<std::int64_t>(mebibytes * (1 << 20)), &stop->asked};
     const std::string meaning = text_of({program->description, queries, patterns, inputs, floor});
     return c10::make_intrusive<Questions>(
         std::make_shared<QuestionList>(program->parts, queries, patterns, std::move(inputs), floor, budget),
@@ -409,7 +484,8 @@ Tensor log_observed(const QuestionsPtr& self, const Tensor& beliefs, const std::
 }
 
 // [batch, count, positions] int64: symbols of answer sets drawn by their probability.
-Tensor sample(const QuestionsPtr& self, const Tensor& beliefs, std::int64_t count, std::int64_t seed) {
+Tensor sample(const QuestionsPtr& self, const Tensor& beliefs, std::int64_t count, std::int64_t seed,
+              const StopPtr& stop) {
   return reported([&] {
     const QuestionList& list = *self->list;
     list.check(beliefs);
@@ -420,7 +496,7 @@ Tensor sample(const QuestionsPtr& self, const Tensor& beliefs, std::int64_t coun
     for (std::size_t b = 0; b < weights.size(); ++b) {
       // Every row has draws of its own; the first row's are those of `as2 prob`.
       for (const auto& answer : prob::draw(list.circuit(), weights[b], static_cast<int>(count),
-                                           static_cast<std::uint64_t>(seed) + b))
+                                           static_cast<std::uint64_t>(seed) + b, &stop->asked))
         to = std::copy(answer.begin(), answer.end(), to);
     }
     return result;
@@ -431,7 +507,7 @@ Tensor sample(const QuestionsPtr& self, const Tensor& beliefs, std::int64_t coun
 // and they. `weights` [batch, positions, symbols] and `believed` [batch, positions] bool, both on the CPU.
 Tensor approximate(const ProgramPtr& self, const Tensor& beliefs, const Tensor& believed,
                    const std::vector<std::string>& queries, bool best, std::int64_t size, double seconds,
-                   std::int64_t seed) {
+                   std::int64_t seed, const StopPtr& stop) {
   return reported([&] {
     const ConstraintProgram& program = self->parts->program();
     const std::vector<Observation> observations = parsed(program, queries);
@@ -446,9 +522,10 @@ Tensor approximate(const ProgramPtr& self, const Tensor& beliefs, const Tensor& 
       const decode::Beliefs given(row, row + width);
       const std::vector<char> trusted(flag, flag + positions);
       const prob::Approximation found =
-          best ? prob::sum_best(program, given, trusted, observations, static_cast<int>(size), seconds)
+          best ? prob::sum_best(program, given, trusted, observations, static_cast<int>(size), seconds,
+                                &stop->asked)
                : prob::sum_drawn(program, given, trusted, observations, static_cast<int>(size),
-                                 static_cast<std::uint64_t>(seed));
+                                 static_cast<std::uint64_t>(seed), &stop->asked);
       *to++ = found.log_p_program;
       *to++ = found.bound;
       to = std::copy(found.queries.begin(), found.queries.end(), to);
@@ -470,7 +547,10 @@ void register_probability(torch::Library& m) {
       .def("names", [](const QuestionsPtr& self) { return self->list->names(); })
       .def("unknown", [](const QuestionsPtr& self) { return self->list->unknown(); })
       .def("width", [](const QuestionsPtr& self) { return self->list->width(); })
-      .def("count", [](const QuestionsPtr& self) { return prob::count_answers(self->list->circuit()); })
+      .def("count",
+           [](const QuestionsPtr& self, const StopPtr& stop) {
+             return reported([&] { return prob::count_answers(self->list->circuit(), &stop->asked); });
+           })
       .def("log_observed", log_observed)
       .def("sample", sample)
       .def("refuse", refuse);

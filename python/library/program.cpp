@@ -6,8 +6,11 @@
 #include <cmath>
 #include <sstream>
 
+#include "compile/position_hints.h"
 #include "compile/residual_terms.h"
+#include "infer/pictures.h"
 #include "library/json.h"
+#include "text.h"
 #include "torch_compat.h"
 
 namespace as2::python {
@@ -40,6 +43,7 @@ std::string describe(const ProgramParts& parts) {
   Json json{{"positions", Json::array()},
             {"families", Json::array()},
             {"objectives", Json::array()},
+            {"objective_statements", program.objective_statements.size()},
             {"symbols", program.max_symbols()},
             {"atoms", program.atoms},
             {"groups", program.groups.size()},
@@ -75,9 +79,10 @@ std::string describe(const ProgramParts& parts) {
 
 // `text` is used where there are no files; `name` then stands for the file in messages.
 ProgramPtr compile_program(std::vector<std::string> files, const std::string& text, const std::string& name,
-                           const std::string& options) {
+                           const std::string& options, const StopPtr& stop) {
   return reported([&] {
-    const asp::GroundOptions how = ground_options(Json::parse(options));
+    asp::GroundOptions how = ground_options(Json::parse(options));
+    how.stop = &stop->asked;
     const asp::GroundProgram ground =
         files.empty() ? asp::ground_text(text, name, how) : asp::ground(files, how);
     std::set<std::string> hidden;
@@ -85,7 +90,7 @@ ProgramPtr compile_program(std::vector<std::string> files, const std::string& te
       hidden.insert(ground.names.begin(), ground.names.end());
       hidden.insert(ground.facts.begin(), ground.facts.end());
     }
-    auto parts = std::make_shared<ProgramParts>(compile::compile(ground), std::move(hidden));
+    auto parts = std::make_shared<ProgramParts>(compile::compile(ground, {}, how.stop), std::move(hidden));
     std::string description = describe(*parts);
     return c10::make_intrusive<Program>(std::move(parts), std::move(description));
   });
@@ -206,12 +211,22 @@ void check_values(const torch::Tensor& beliefs, const ConstraintProgram& program
 
 // One place for all: a class must be known before an operator that takes it.
 TORCH_LIBRARY(as2, m) {
+  m.class_<Stop>("Stop").def(torch::init<>()).def("ask", [](const StopPtr& self) { self->asked = true; });
   m.class_<Program>("Program")
       .def("number", [](const ProgramPtr& self) { return self->number; })
       .def("describe", [](const ProgramPtr& self) { return self->description; })
-      .def("groups", groups);
+      .def("groups", groups)
+      .def("position_hint",
+           [](const ProgramPtr& self, const std::string& name) {
+             return compile::position_hint(self->parts->program(), name);
+           })
+      .def("positions_named", [](const ProgramPtr& self, const std::string& name) {
+        const std::vector<int> named = infer::positions_named(self->parts->program(), name);
+        return std::vector<std::int64_t>(named.begin(), named.end());
+      });
   m.def("compile", compile_program);
   m.def("check_beliefs", check_beliefs);
+  m.def("as_printed", [](const std::string& term) { return as_printed(term); });
   m.def("leave", leave);
   register_soft_tp(m);
   register_decode(m);

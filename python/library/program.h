@@ -1,9 +1,11 @@
 // A compiled program as Python holds it, and what is made from it when it is first asked for.
 #pragma once
 
+#include <torch/custom_class.h>
 #include <torch/library.h>
 #include <torch/torch.h>
 
+#include <atomic>
 #include <limits>
 #include <map>
 #include <memory>
@@ -60,6 +62,13 @@ struct Program : torch::CustomClassHolder {
   const std::int64_t number;
 };
 using ProgramPtr = c10::intrusive_ptr<Program>;
+
+// torch.classes.as2.Stop: asked for in one thread, it ends what another has begun. Whatever may take long has
+// one as its last argument.
+struct Stop : torch::CustomClassHolder {
+  std::atomic<bool> asked{false};
+};
+using StopPtr = c10::intrusive_ptr<Stop>;
 
 // InputError unless `beliefs` is [batch, positions, symbols] of real numbers.
 void check_shape(const torch::Tensor& beliefs, std::int64_t positions, std::int64_t symbols);

@@ -10,6 +10,7 @@
 #include "library/json.h"
 #include "library/program.h"
 #include "native/networks.h"
+#include "stop.h"
 #include "vision/photo.h"
 
 namespace as2::python {
@@ -52,7 +53,7 @@ formats::Image image_of(const torch::Tensor& gray) {
 // as their card says.
 std::string solve(const std::vector<std::string>& names, const std::vector<torch::Tensor>& pixels,
                   const std::string& weights, std::int64_t box, std::int64_t threads, std::int64_t passes,
-                  std::int64_t restarts) {
+                  std::int64_t restarts, const StopPtr& stop) {
   return reported([&] {
     infer::SolverOptions options;
     options.threads = static_cast<int>(threads);
@@ -61,6 +62,7 @@ std::string solve(const std::vector<std::string>& names, const std::vector<torch
     native::EngineOptions engine;
     engine.threads = static_cast<int>(threads);
     options.unique = true;
+    options.stop = &stop->asked;
     boards::BoardSolver board = boards::open_board_solver(
         weights.empty() ? infer::default_model("sudoku") : std::filesystem::path(weights),
         static_cast<int>(box),
@@ -75,6 +77,7 @@ std::string solve(const std::vector<std::string>& names, const std::vector<torch
     });
     Json list = Json::array();
     for (std::size_t k = 0; k < names.size(); ++k) {
+      throw_if_stopped(options.stop, "solving");
       formats::Image image = pixels[k].numel() > 0 ? image_of(pixels[k]) : formats::read_image(names[k]);
       const vision::Photo photo = vision::read_photo(std::move(image), names[k], board.side);
       list.push_back(solution(board.solver, photos.solve(photo, names[k]).answer));
@@ -88,10 +91,11 @@ std::string shipped(const std::string& relative) {
 }
 
 // Pictures [digits, 28, 28] uint8, ink 255, and labels [digits] int64. `folder` empty: as `as2 data mnist`.
-std::tuple<torch::Tensor, torch::Tensor> mnist(const std::string& folder, bool train) {
+std::tuple<torch::Tensor, torch::Tensor> mnist(const std::string& folder, bool train, const StopPtr& stop) {
   return reported([&] {
     datasets::MnistOptions options;
     options.dir = folder;
+    options.stop = &stop->asked;
     const datasets::Mnist read = datasets::load_mnist(options);
     const datasets::Digits& digits = train ? read.train : read.test;
     const auto count = static_cast<std::int64_t>(digits.size());

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "child_process.h"
+#include "stop.h"
 #include "text.h"
 
 namespace as2::asp {
@@ -121,14 +122,21 @@ std::vector<Message> read_messages(const std::string& printed, const TaggedText&
   return messages;
 }
 
-// gringo reads each constant by itself, and names it in place of a file: `<n=3 x>:1:5-6: error: …`.
+// gringo reads each constant by itself, and names it in place of a file: `<n=3 x>:1:5-6: error: …`. Of one
+// without a value, such as n=1/0, it only informs, and drops what it stands in.
 void refuse_broken_constant(const GroundOptions& options, const std::string& printed) {
   for (const auto& [name, value] : options.constants) {
-    const std::string place = "<" + name + "=" + value + ">:";
-    const std::size_t at = printed.find(place), error = printed.find("error: ", at);
-    if (at == std::string::npos || error == std::string::npos) continue;
-    throw InputError("the constant " + in_quotes(name + "=" + value) + " cannot be read: " +
-                         printed.substr(error + 7, printed.find('\n', error) - error - 7),
+    const std::size_t at = printed.find("<" + name + "=" + value + ">:");
+    if (at == std::string::npos) continue;
+    const std::size_t error = printed.find("error: ", at), info = printed.find("info: ", at);
+    const std::size_t text = error == std::string::npos ? info : error;
+    if (text == std::string::npos) continue;
+    const std::size_t begin = printed.find(' ', text) + 1, end = printed.find('\n', begin);
+    std::string said = printed.substr(begin, end - begin);
+    if (end != std::string::npos && printed.compare(end, 3, "\n  ") == 0)
+      said += printed.substr(end + 2, printed.find('\n', end + 1) - end - 2);
+    throw InputError("the constant " + in_quotes(name + "=" + value) +
+                         (text == error ? " cannot be read: " : " has no value: ") + said,
                      {"expected a name and one term without variables, like n=3 or n=f(a,\"b c\")"});
   }
 }
@@ -177,8 +185,8 @@ void check_end(const ChildResult& result, const GroundOptions& options) {
                       "--grounding-mib if not"});
   }
   if (result.signal != 0) {
-    throw EnvironmentError("gringo died: " + std::string(::strsignal(result.signal)),
-                           {"check that gringo runs: gringo --version"});
+    throw GringoDied("gringo died: " + std::string(::strsignal(result.signal)),
+                     {"check that gringo runs: gringo --version"});
   }
 }
 
@@ -186,16 +194,18 @@ void check_end(const ChildResult& result, const GroundOptions& options) {
 
 std::string run_gringo(const TaggedText& program, const GroundOptions& options,
                        std::vector<Warning>& warnings) {
-  const ChildOptions limits{options.time_limit_seconds, options.memory_limit_bytes};
+  ChildOptions limits;
+  limits.seconds = options.time_limit_seconds;
+  limits.bytes = options.memory_limit_bytes;
+  limits.stop = options.stop;
   ChildResult result = run_child(gringo_path(options), gringo_arguments(options), program.text(), limits);
+  if (result.stopped) throw_interrupted("grounding");
   check_end(result, options);
   const auto messages = read_messages(result.err, program);
   const bool any_error = std::any_of(messages.begin(), messages.end(),
                                      [](const Message& message) { return message.severity == "error"; });
-  if (result.exit_code != 0 || any_error) {
-    refuse_broken_constant(options, result.err);
-    throw_errors(messages, result);
-  }
+  refuse_broken_constant(options, result.err);
+  if (result.exit_code != 0 || any_error) throw_errors(messages, result);
   for (const auto& message : messages) {
     if (message.severity != "info" && message.severity != "warning") continue;
     // The twin rule that tagging adds repeats the messages of its statement.

@@ -9,6 +9,12 @@
 
 namespace as2::asp {
 
+// A gringo that a signal ended.
+class GringoDied : public EnvironmentError {
+ public:
+  using EnvironmentError::EnvironmentError;
+};
+
 // The aspif that gringo makes of the text. Its `info:` and `warning:` messages are added to `warnings`; a
 // program it refuses, or that takes it too long, is an InputError; a gringo that is missing or dies is an
 // EnvironmentError.

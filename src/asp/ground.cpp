@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -9,6 +12,8 @@
 #include "asp/ground_builder.h"
 #include "asp/statements.h"
 #include "asp/tagging.h"
+#include "stop.h"
+#include "text.h"
 
 namespace as2::asp {
 namespace {
@@ -48,11 +53,96 @@ void check_constants(const SourceProgram& source, const GroundOptions& options,
   }
 }
 
+// Whether gringo reads the token as the number it says: it has 32 bits, and wraps round in silence.
+bool is_read_whole(std::string_view number, bool negated) {
+  int base = 10;
+  if (number.size() > 2 && number[0] == '0')
+    base = number[1] == 'x' ? 16 : number[1] == 'o' ? 8 : number[1] == 'b' ? 2 : 10;
+  if (base != 10) number.remove_prefix(2);
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value, base);
+  return error == std::errc() && value <= INT32_MAX + (negated ? std::int64_t{1} : 0);
+}
+
+void check_numbers(const SourceProgram& source, const GroundOptions& options,
+                   std::vector<Warning>& warnings) {
+  for (const auto& [name, value] : options.constants) {
+    const bool negated = value[0] == '-';
+    const std::string_view digits = std::string_view(value).substr(negated ? 1 : 0);
+    if (digits.empty() || digits.find_first_not_of("0123456789") != std::string_view::npos) continue;
+    if (!is_read_whole(digits, negated))
+      throw InputError("the constant " + in_quotes(name + "=" + value) + " does not fit 32 bits",
+                       {"gringo's numbers are from -2147483648 to 2147483647"});
+  }
+  for (const SourceStatement& statement : source.statements) {
+    for (std::size_t t = 0; t < statement.tokens.size(); ++t) {
+      const Token& token = statement.tokens[t];
+      if (token.kind != Token::Kind::kNumber ||
+          is_read_whole(token.text, t > 0 && statement.tokens[t - 1].text == "-"))
+        continue;
+      warnings.push_back({statement.file->location(token.begin, token.end),
+                          "the number does not fit 32 bits, and gringo makes another of it"});
+    }
+  }
+}
+
+// The statement with the deepest term. An operator counts as a parenthesis does: gringo reads `1+1+1` as
+// `(1+1)+1`.
+struct Nesting {
+  const SourceStatement* statement = nullptr;
+  std::size_t depth = 0;
+};
+
+Nesting deepest_term(const SourceProgram& source) {
+  constexpr std::array<std::string_view, 11> kOperators = {"-", "+", "*", "/", "\\", "**",
+                                                           "^", "?", "&", "~", "|"};
+  Nesting deepest;
+  for (const SourceStatement& statement : source.statements) {
+    std::vector<std::size_t> operators = {0};  // of each term that is open
+    std::size_t depth = 0;
+    for (const Token& token : statement.tokens) {
+      if (token.kind != Token::Kind::kPunctuation) continue;
+      if (token.text == "(") {
+        operators.push_back(0);
+        ++depth;
+      } else if (token.text == ")" && operators.size() > 1) {
+        depth -= 1 + operators.back();
+        operators.pop_back();
+      } else if (std::find(kOperators.begin(), kOperators.end(), token.text) != kOperators.end()) {
+        ++operators.back();
+        ++depth;
+      } else {  // a comma, a comparison, …: the next term begins
+        depth -= operators.back();
+        operators.back() = 0;
+      }
+      if (depth > deepest.depth) deepest = {&statement, depth};
+    }
+  }
+  return deepest;
+}
+
+// gringo reads terms by recursion, and crashes where its stack does not suffice.
+std::string run_gringo_on(const SourceProgram& source, const TaggedText& text, const GroundOptions& options,
+                          std::vector<Warning>& warnings) {
+  try {
+    return run_gringo(text, options, warnings);
+  } catch (const GringoDied&) {
+    constexpr std::size_t kSuspicious = 1000;
+    const Nesting deepest = deepest_term(source);
+    if (deepest.depth < kSuspicious) throw;
+    throw InputError(deepest.statement->location(),
+                     "gringo crashed, most likely at this term of " + std::to_string(deepest.depth) +
+                         " operators and parentheses within each other",
+                     {"nest less, or give it a larger stack: ulimit -s unlimited"});
+  }
+}
+
 Grounded ground_source(const SourceProgram& source, const GroundOptions& options) {
   TaggedProgram tagged = tag(source);
   check_constants(source, options, tagged.map.warnings);
+  check_numbers(source, options, tagged.map.warnings);
   Grounded result;
-  result.aspif = run_gringo(tagged.text, options, tagged.map.warnings);
+  result.aspif = run_gringo_on(source, tagged.text, options, tagged.map.warnings);
   result.map = std::move(tagged.map);
   return result;
 }
@@ -77,6 +167,7 @@ void require_sources(const std::vector<std::string>& files) {
 GroundProgram build(const std::string& aspif, const std::string& name, SourceMap map, const std::string& file,
                     const GroundOptions& options) {
   GroundProgram program = build_ground_program(aspif, name, std::move(map), options.size_limit);
+  throw_if_stopped(options.stop, "grounding");
   program.file = file;
   free_externals(program, options.assume);
   return program;
@@ -85,7 +176,8 @@ GroundProgram build(const std::string& aspif, const std::string& name, SourceMap
 }  // namespace
 
 void free_externals(GroundProgram& program, const std::vector<std::string>& atoms) {
-  for (const std::string& name : atoms) {
+  for (const std::string& given : atoms) {
+    const std::string name = as_printed(given);
     bool found = false;
     std::string known;
     for (External& external : program.externals) {

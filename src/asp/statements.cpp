@@ -2,9 +2,7 @@
 
 #include <filesystem>
 #include <iostream>
-#include <iterator>
 #include <set>
-#include <sstream>
 #include <utility>
 
 #include "files.h"
@@ -121,10 +119,11 @@ class Loader {
     }
     // gringo's order: as given, then beside the including file.
     const fs::path beside = fs::path(statement.file->name()).parent_path() / wanted;
-    std::error_code ignored;
-    const std::string found = fs::is_regular_file(wanted, ignored)   ? wanted
-                              : fs::is_regular_file(beside, ignored) ? beside.string()
-                                                                     : "";
+    const auto is_readable = [](const fs::path& path) {  // a file, or a pipe, but no folder
+      std::error_code ignored;
+      return fs::exists(path, ignored) && !fs::is_directory(path, ignored);
+    };
+    const std::string found = is_readable(wanted) ? wanted : is_readable(beside) ? beside.string() : "";
     if (found.empty()) {
       throw InputError(statement.location(), "included file `" + wanted + "` cannot be found",
                        {"looked for it here and in the folder of " + statement.file->name()});
@@ -133,7 +132,7 @@ class Loader {
       program_.repeated_includes.push_back(statement.location());
       return;
     }
-    split(add_file(found, read_file(found)));
+    split(add_file(found, read_file(found, kLargestText)));
   }
 
   bool includes_;
@@ -164,10 +163,7 @@ SourceProgram read_program_text(const std::string& text, const std::string& name
 }
 
 std::string read_source(const std::string& path) {
-  if (path != "-") return read_file(path);
-  std::ostringstream content;
-  content << std::cin.rdbuf();
-  return content.str();
+  return path == "-" ? read_standard_input(kLargestText) : read_file(path, kLargestText);
 }
 
 }  // namespace as2::asp

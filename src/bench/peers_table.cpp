@@ -216,8 +216,10 @@ class Tables {
     Line line;
     line.rows = {&row};
     for (const Peer& peer : peers()) {
-      if (peer.table != row["table"] || peer.system != row["system"] || peer.preset != row["preset"] ||
-          peer.task != row["task"] || peer.boards != row["boards"])
+      // Compared as JSON: C++20 knows no `!=` of a string and a const json.
+      if (row["table"] != json(peer.table) || row["system"] != json(peer.system) ||
+          row["preset"] != json(peer.preset) || row["task"] != json(peer.task) ||
+          row["boards"] != json(peer.boards))
         continue;
       line.peer = &peer;
       line.current =
@@ -282,22 +284,28 @@ void add_better(std::string& out, const std::vector<Line>& lines) {
   std::string found;
   for (const Line& ours : lines) {
     if (!ours.ours() || !ours.current || !ours.right()) continue;
-    const double here = *ours.right(), share = here / 100;
+    const double here = *ours.right();
+    const auto variance = [](const Line& line) {
+      const double share = *line.right() / 100;
+      return share * (1 - share) / (line["count"].get<double>() * static_cast<double>(line.rows.size()));
+    };
     std::string better;
     for (const Line& line : lines) {
       if (line.ours() || !line.current || line.right().value_or(0) <= here ||
           !ours.same(*line.rows[0], {"boards", "minutes", "device", "count", "tested_on"}))
         continue;
-      better += (better.empty() ? "" : ", ") + line.system() + " " + number("%.2f", *line.right());
+      better += (better.empty() ? "" : ", ") + line.system() + " " + number("%.2f", *line.right()) + " (± " +
+                number("%.2f", 200 * std::sqrt(variance(ours) + variance(line))) + ")";
     }
     if (better.empty()) continue;
-    const double count = ours["count"].get<double>() * static_cast<double>(ours.rows.size());
     found += "- **" + ours.system() + "**" + with_boards(ours, ", ") + ": " + number("%.2f", here) +
-             ". Better: " + better + ". Two standard errors of a difference are " +
-             number("%.2f", 200 * std::sqrt(2 * share * (1 - share) / count)) + ".\n";
+             ". Better: " + better + ".\n";
   }
   if (!found.empty())
-    out += "\nWhere a peer has more right than ours, with the same time and device:\n\n" + found;
+    out +=
+        "\nWhere a peer has more right than ours, with the same time and device (± two standard errors of "
+        "the difference):\n\n" +
+        found;
 }
 
 // Where a system is more than a point below what is published: how far it got, and whether it still rose.

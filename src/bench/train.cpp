@@ -86,13 +86,19 @@ void measure(const Case& subject, torch::Device device, std::int64_t batch, Json
   }
 }
 
-// Seconds of forward and backward through the reasoner of `best`.
+enum class Work { kTraining, kInference };
+
+// Seconds that the reasoner of `best` takes: forward and backward, or the answer alone, which takes all
+// passes here however early a board is finished.
 double reasoner_seconds(torch::Device device, std::int64_t batch, int passes,
-                        const compile::ConstraintProgram& program) {
+                        const compile::ConstraintProgram& program, Work work = Work::kTraining) {
   nn::SoftTpReasonerOptions options;
   options.mixing = nn::Mixing::kPooling;
   nn::SoftTpReasoner reasoner(options, program);
   reasoner.to(device);
+  reasoner.train(work == Work::kTraining);
+  reasoner.set_fixed_passes(true);
+  const torch::AutoGradMode gradients(work == Work::kTraining);
   const auto positions = static_cast<std::int64_t>(program.positions.size());
   const torch::Tensor beliefs =
       torch::full({batch, positions, program.max_symbols()}, 1.0 / program.max_symbols(), device);
@@ -103,7 +109,7 @@ double reasoner_seconds(torch::Device device, std::int64_t batch, int passes,
     graph.run([&] {
       const compat::AutocastScope autocast(device.type(), device.is_cuda());
       const auto logits = reasoner.forward({beliefs, evidence}, passes).logits;
-      torch::stack(logits).square().mean().backward();
+      if (work == Work::kTraining) torch::stack(logits).square().mean().backward();
     });
     wait_for(device);
   };
@@ -150,6 +156,10 @@ Json measure_train(const Options& options, const ReportStep&) {
   rows.push_back(row(
       "reasoner of best alone, batch " + std::to_string(batch) + ", " + std::to_string(passes) + " passes",
       1e3 * base(), "ms"));
+  const int answering = cuda ? 16 : 2;
+  const double answered = reasoner_seconds(device, batch, answering, board_program(3, 3), Work::kInference);
+  rows.push_back(row("  answers alone, " + std::to_string(answering) + " passes: boards per second",
+                     static_cast<double>(batch) / answered, "/s"));
   // The base case is measured again beside each variant, because a machine's speed drifts.
   const auto against = [&](const std::string& what, std::int64_t b, int p,
                            const compile::ConstraintProgram& program) {

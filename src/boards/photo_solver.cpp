@@ -11,7 +11,6 @@
 #include "boards/photo_solver.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "as2/error.h"
 #include "boards/boards.h"
@@ -29,10 +28,6 @@ bool is_settled(const infer::Answer& answer) {
 constexpr double kDoubtful = 0.5;
 constexpr std::size_t kMostDoubtful = 2, kDoubtfulShare = 12;
 
-// Further readings and turns are not begun after so long: digits that contradict one another in many ways
-// take the search's whole time for each.
-constexpr std::chrono::seconds kMostTime{10};
-
 std::size_t doubtful_digits(const infer::Solver& board, const infer::Answer& answer) {
   return static_cast<std::size_t>(
       std::count_if(answer.evidence.begin(), answer.evidence.end(), [&](int position) {
@@ -42,8 +37,22 @@ std::size_t doubtful_digits(const infer::Solver& board, const infer::Answer& ans
 
 }  // namespace
 
-PhotoSolver::PhotoSolver(infer::Solver& board, std::function<infer::Solver()> open_cells)
-    : board_(board), open_cells_(std::move(open_cells)) {}
+PhotoSolver::PhotoSolver(infer::Solver& board, std::function<infer::Solver()> open_cells, double seconds)
+    : time_(std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds))),
+      board_(board),
+      open_cells_(std::move(open_cells)) {}
+
+infer::Answer PhotoSolver::search(infer::Evidence evidence, infer::SolveTimes* times) {
+  infer::Answer answer = board_.answer({std::move(evidence)}, times, until_).front();
+  timed_out_ = timed_out_ || Clock::now() >= until_;
+  return answer;
+}
+
+bool PhotoSolver::may_go_on() {
+  const bool may = Clock::now() < until_ - time_ / 2;
+  timed_out_ = timed_out_ || !may;
+  return may;
+}
 
 PhotoAnswer PhotoSolver::answered(const vision::Photo& photo, infer::Answer answer) {
   PhotoAnswer result;
@@ -62,18 +71,18 @@ PhotoSolver::Judged PhotoSolver::judged(const BoardCells& board, infer::SolveTim
   const bool printed_alone = readings.size() > 1 && readings[0].positions.size() < filled;
   const std::size_t all_digits = printed_alone ? 1 : 0;
   for (std::size_t k = 0; k < readings.size() && !is_settled(best.answer); ++k) {
-    if (k > all_digits && Clock::now() - begin_ > kMostTime) break;
-    infer::Answer answer = board_.answer({readings[k]}, times).front();
+    if (k > all_digits && !may_go_on()) break;
+    infer::Answer answer = search(readings[k], times);
     if (answer.completable) {
       if (const auto fewer = reader_->without_blanks(board, readings[k], answer)) {
-        infer::Answer again = board_.answer({*fewer}, times).front();
+        infer::Answer again = search(*fewer, times);
         if (is_settled(again)) answer = std::move(again);
       }
     }
     const bool settled = is_settled(answer);
     if (settled) {
       if (const auto more = reader_->with_pale(board, answer)) {
-        infer::Answer again = board_.answer({*more}, times).front();
+        infer::Answer again = search(*more, times);
         if (is_settled(again) && again.assignment() == answer.assignment()) answer = std::move(again);
       }
     }
@@ -89,7 +98,8 @@ PhotoAnswer PhotoSolver::solve(const vision::Photo& photo, const std::string& na
   if (photo.straight && !photo.straight->lines && !has_long_numbers(board_.program()))
     return answered(photo, board_.solve({scene_of(*photo.straight)}, times).front());
   if (!reader_) reader_ = std::make_unique<CellReader>(open_cells_(), board_);
-  begin_ = Clock::now();
+  until_ = Clock::now() + time_;
+  timed_out_ = false;
   const std::vector<int> turns = reader_->likely_turns(photo, times);
   BoardCells board = reader_->read(photo, turns.front(), times);
   const auto saw = [&] {
@@ -100,8 +110,7 @@ PhotoAnswer PhotoSolver::solve(const vision::Photo& photo, const std::string& na
   if (board.printed + board.written == 0)
     throw InputError({name}, "unreadable: saw " + saw(), {"no cell has ink that could be a digit"});
   Judged best = judged(board, times);
-  for (std::size_t k = 1; k < turns.size() && !is_settled(best.answer) && Clock::now() - begin_ < kMostTime;
-       ++k) {
+  for (std::size_t k = 1; k < turns.size() && !is_settled(best.answer) && may_go_on(); ++k) {
     BoardCells turned = reader_->read(photo, turns[k], times);
     Judged other = judged(turned, times);
     if (!is_settled(other.answer) || other.answer.reread) continue;
@@ -112,12 +121,13 @@ PhotoAnswer PhotoSolver::solve(const vision::Photo& photo, const std::string& na
   if (doubtful > kMostDoubtful && doubtful * kDoubtfulShare >= read) {
     throw InputError({name},
                      "unreadable: saw " + saw() + "; " + std::to_string(doubtful) + " of " +
-                         std::to_string(read) + " digits could be read with less than even confidence only",
+                         std::to_string(read) + " digits were read with less than even confidence",
                      {"the whole board should be in the picture and its cells of one size; --debug-dir shows "
                       "where they were looked for"});
   }
   PhotoAnswer result = answered(photo, std::move(best.answer));
   result.saw = saw();
+  result.timed_out = timed_out_;
   result.lattice = board.lattice.scaled(photo.shrunk);
   result.entries = std::move(best.entries);
   for (const Entry& entry : result.entries) result.blank[static_cast<std::size_t>(entry.position)] = false;

@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <filesystem>
-#include <iostream>
-#include <iterator>
-#include <map>
+#include <optional>
 #include <set>
 #include <unordered_map>
 
 #include "as2/solver.h"
-#include "files.h"
+#include "compile/position_hints.h"
 #include "formats/safetensors.h"
 #include "json_text.h"
 #include "text.h"
@@ -22,10 +19,8 @@ namespace {
 using nlohmann::json;
 
 constexpr double kSumTolerance = 1e-3;
-
-bool blank(const std::string& text) {
-  return std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isspace(c) != 0; });
-}
+// How many entries, and how many probabilities in them, are held at once: enough work for all cores.
+constexpr std::size_t kEntriesAtOnce = 1000, kValuesAtOnce = std::size_t{4} << 20;
 
 // Where the key stands in the document, as far as can be told from its text.
 SourceLocation locate(const Document& document, const std::string& key) {
@@ -84,21 +79,6 @@ json parse_object(const Document& document, const std::string& what) {
   return parsed;
 }
 
-std::string nearest(const compile::ConstraintProgram& program, const std::string& name) {
-  constexpr std::size_t kTooLong = 1000;  // the edit distance would take too long
-  if (name.size() > kTooLong) return "";
-  const compile::Position* best = nullptr;
-  std::size_t distance = 0;
-  for (const compile::Position& position : program.positions) {
-    const std::size_t d = edit_distance(name, position.name);
-    if (!best || d < distance) {
-      best = &position;
-      distance = d;
-    }
-  }
-  return best ? best->name : "";
-}
-
 std::string found(const json& value) {
   return shortened(json_text(value));
 }
@@ -147,6 +127,20 @@ void check_row(const compile::Position& position, double* row, const Locate& whe
   }
 }
 
+// What was given in place of a distribution, written as one: 0.8 of a Boolean position is that of true.
+std::string as_row(const compile::Position& position, const json& given) {
+  const auto holds = [&](const std::string& symbol) {
+    return std::find(position.symbols.begin(), position.symbols.end(), symbol) != position.symbols.end();
+  };
+  if (given.is_string() && holds(given.get<std::string>())) return json{{given.get<std::string>(), 1}}.dump();
+  if (given.is_boolean() && position.boolean) return json{{json_text(given), 1}}.dump();
+  if (given.is_number() && position.boolean && given >= 0 && given <= 1) return json{{"true", given}}.dump();
+  json row = json::object();
+  for (std::size_t s = 0; s < std::min<std::size_t>(position.symbols.size(), 2); ++s)
+    row[as_utf8(position.symbols[s])] = position.symbols.size() > 1 ? 0.5 : 1;
+  return row.dump();
+}
+
 // Fills one position's row with what the document gives for it.
 void read_row(const Document& document, const compile::ConstraintProgram& program, int index,
               const json& given, double* row, std::vector<std::string>& warnings) {
@@ -156,14 +150,16 @@ void read_row(const Document& document, const compile::ConstraintProgram& progra
                      "beliefs of " + in_quotes(position.name) + ": " + message, std::move(notes));
   };
   if (!given.is_object()) {
-    fail("found " + found(given) + ", expected an object of symbols",
-         {"write {\"" + position.symbols.front() + "\": 1.0}"});
+    fail("found " + found(given) + ", expected an object of symbols", {"write " + as_row(position, given)});
   }
   const std::size_t width = position.symbols.size();
   std::fill(row, row + width, 0.0);
+  std::vector<char> listed(width, 0);
   for (const auto& [symbol, value] : given.items()) {
     int s = program.find_symbol(index, symbol);
     if (s < 0) s = require_symbol(program, index, symbol, locate(document, position.name));
+    if (listed[s] != 0) fail("symbol " + in_quotes(symbol) + " is given twice");
+    listed[s] = 1;
     if (!value.is_number()) fail(in_quotes(symbol) + " is " + found(value) + ", expected a number");
     row[s] = value.get<double>();
     // {"true": 0.2} says what is left for "false".
@@ -183,62 +179,12 @@ decode::Beliefs parse_beliefs(const Document& document, const PositionIndex& ind
   const std::size_t stride = static_cast<std::size_t>(program.max_symbols());
   for (const auto& [name, given] : parsed.items()) {
     const int i = index.require(document, name);
+    if (believed[i] != 0)
+      throw InputError(locate(document, name), "position " + in_quotes(name) + " is given twice");
     believed[i] = 1;
     read_row(document, program, i, given, beliefs.data() + static_cast<std::size_t>(i) * stride, warnings);
   }
   return beliefs;
-}
-
-// `beliefs` [batch, positions, symbols], float32 or float64, padded to max_symbols().
-std::vector<BeliefsEntry> read_tensor_beliefs(const std::string& path,
-                                              const compile::ConstraintProgram& program) {
-  const formats::SafeTensorFile file = formats::read_safetensors(path);
-  const SourceLocation location{path};
-  const formats::SafeTensor* tensor = file.find("beliefs");
-  if (!tensor) {
-    throw InputError(location, "has no tensor 'beliefs'",
-                     {"expected beliefs [batch, positions, symbols], F32 or F64"});
-  }
-  const auto positions = static_cast<std::int64_t>(program.positions.size());
-  const std::int64_t stride = program.max_symbols();
-  const bool single = tensor->dtype == formats::Dtype::kF32;
-  if ((!single && tensor->dtype != formats::Dtype::kF64) || tensor->shape.size() != 3 ||
-      tensor->shape[1] != positions || tensor->shape[2] != stride) {
-    throw InputError(
-        location,
-        "tensor 'beliefs' is " + std::string(formats::name_of(tensor->dtype)) + " " +
-            json_text(json(tensor->shape)),
-        {"expected F32 or F64 [batch, " + std::to_string(positions) + ", " + std::to_string(stride) + "]"});
-  }
-  if (tensor->shape[0] == 0) throw InputError(location, "tensor 'beliefs' has a batch of 0: nothing to do");
-  const std::size_t size = static_cast<std::size_t>(positions * stride);
-  std::vector<BeliefsEntry> entries(static_cast<std::size_t>(tensor->shape[0]));
-  std::vector<float> narrow(size);
-  for (std::size_t b = 0; b < entries.size(); ++b) {
-    BeliefsEntry& entry = entries[b];
-    entry.beliefs.resize(size);
-    for (const compile::Position& position : program.positions) entry.believed.push_back(!position.guess);
-    if (single) {
-      std::memcpy(narrow.data(), tensor->data.data() + b * size * sizeof(float), size * sizeof(float));
-      std::copy(narrow.begin(), narrow.end(), entry.beliefs.begin());
-    } else {
-      std::memcpy(entry.beliefs.data(), tensor->data.data() + b * size * sizeof(double),
-                  size * sizeof(double));
-    }
-    try {
-      const SourceLocation place{path + "[" + std::to_string(b) + "]"};
-      for (std::int64_t i = 0; i < positions; ++i) {
-        check_row(
-            program.positions[static_cast<std::size_t>(i)], entry.beliefs.data() + i * stride,
-            [&] { return place; }, entry.warnings);
-      }
-    } catch (const InputError& error) {
-      if (entries.size() == 1) throw;
-      entry.beliefs.clear();
-      entry.error = error.what();
-    }
-  }
-  return entries;
 }
 
 // Index of the name, or else of the only name that JSON prints as this one; -1 if there is none.
@@ -269,12 +215,10 @@ int require_position(const compile::ConstraintProgram& program, const std::strin
                      const SourceLocation& location) {
   const int i = find_printed(
       program.positions.size(),
-      [&](std::size_t k) -> const std::string& { return program.positions[k].name; }, name);
+      [&](std::size_t k) -> const std::string& { return program.positions[k].name; }, as_printed(name));
   if (i >= 0) return i;
-  std::vector<std::string> notes;
-  if (const std::string near = nearest(program, name); !near.empty())
-    notes.push_back("the nearest position is " + in_quotes(near));
-  if (notes.empty())
+  std::vector<std::string> notes{compile::position_hint(program, name)};
+  if (notes[0] == compile::position_names(program))
     notes.push_back("if it is an external atom, `--assume " + in_quotes(name) + "` makes it one");
   throw InputError(location, "the program has no position " + in_quotes(name), notes);
 }
@@ -283,7 +227,7 @@ int require_symbol(const compile::ConstraintProgram& program, int position, cons
                    const SourceLocation& location) {
   const std::vector<std::string>& symbols = program.positions[position].symbols;
   const int s = find_printed(
-      symbols.size(), [&](std::size_t k) -> const std::string& { return symbols[k]; }, symbol);
+      symbols.size(), [&](std::size_t k) -> const std::string& { return symbols[k]; }, as_printed(symbol));
   if (s >= 0) return s;
   throw InputError(
       location,
@@ -301,40 +245,6 @@ AtPosition split_at_position(const compile::ConstraintProgram& program, const st
       return {position, name, argument.substr(at + 1)};
   }
   return {-1, argument.substr(0, first), argument.substr(first + 1)};
-}
-
-std::vector<Document> split_documents(const std::string& text, const std::string& name) {
-  std::vector<Document> lines;
-  int number = 0;
-  for (std::size_t begin = 0; begin < text.size(); ++number) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    std::string line = text.substr(begin, end - begin);
-    if (!blank(line)) lines.push_back({std::move(line), {name, number + 1}});
-    begin = end + 1;
-  }
-  if (lines.empty()) throw InputError(SourceLocation{name}, "found nothing, expected a JSON document");
-  if (lines.size() == 1 || json::accept(text)) return {{text, lines.front().location}};
-  // The file is not one valid document. If no line is an object by itself, it is not one document per line
-  // either, and the error is reported about the whole file.
-  const bool one_a_line = std::any_of(lines.begin(), lines.end(), [](const Document& line) {
-    const std::size_t first = line.text.find_first_not_of(" \t\r");
-    return line.text[first] == '{' && json::accept(line.text);
-  });
-  if (one_a_line) return lines;
-  return {{text, {name, 1}}};
-}
-
-// A pipe can be read only once, and more than one part of a verb asks for its documents.
-std::vector<Document> read_documents(const std::string& path) {
-  static std::map<std::string, std::string> streams;
-  const std::string name = path == "-" ? "<stdin>" : path;
-  std::error_code none;
-  if (path != "-" && (std::filesystem::is_regular_file(path, none) || !std::filesystem::exists(path, none)))
-    return split_documents(read_file(path), name);
-  if (streams.count(path) == 0) {
-    streams[path] = path == "-" ? std::string(std::istreambuf_iterator<char>(std::cin), {}) : read_file(path);
-  }
-  return split_documents(streams.at(path), name);
 }
 
 decode::Beliefs parse_beliefs(const Document& document, const compile::ConstraintProgram& program,
@@ -379,30 +289,152 @@ nlohmann::ordered_json assignment_json(const compile::ConstraintProgram& program
   return object;
 }
 
-std::vector<BeliefsEntry> read_beliefs(const std::string& path, const compile::ConstraintProgram& program) {
-  if (path.empty()) {
-    BeliefsEntry nothing;
-    nothing.beliefs = infer::uniform_beliefs(program);
-    nothing.believed.assign(program.positions.size(), 0);
-    nothing.warnings.emplace_back("note: without --beliefs every position is uniform");
-    return {nothing};
+class BeliefsReader::Source {
+ public:
+  Source() = default;
+  Source(const Source&) = delete;
+  Source& operator=(const Source&) = delete;
+  virtual ~Source() = default;
+  virtual std::optional<BeliefsEntry> next() = 0;
+  virtual bool waits() { return false; }
+  virtual bool only_one() = 0;
+};
+
+namespace {
+
+class Nothing : public BeliefsReader::Source {
+ public:
+  explicit Nothing(const compile::ConstraintProgram& program) : program_(program) {}
+  std::optional<BeliefsEntry> next() override {
+    if (given_) return std::nullopt;
+    given_ = true;
+    BeliefsEntry entry;
+    entry.beliefs = infer::uniform_beliefs(program_);
+    entry.believed.assign(program_.positions.size(), 0);
+    entry.warnings.emplace_back("note: without --beliefs every position is uniform");
+    return entry;
   }
-  if (ends_with(path, ".safetensors")) return read_tensor_beliefs(path, program);
-  const std::vector<Document> documents = read_documents(path);
-  const PositionIndex index(program);
-  std::vector<BeliefsEntry> entries;
-  entries.reserve(documents.size());
-  for (const Document& document : documents) {
+  bool only_one() override { return true; }
+
+ private:
+  const compile::ConstraintProgram& program_;
+  bool given_ = false;
+};
+
+class JsonBeliefs : public BeliefsReader::Source {
+ public:
+  JsonBeliefs(const std::string& path, const compile::ConstraintProgram& program)
+      : index_(program), documents_(path) {}
+  std::optional<BeliefsEntry> next() override {
+    const auto document = documents_.next();
+    if (!document) return std::nullopt;
     BeliefsEntry entry;
     try {
-      entry.beliefs = parse_beliefs(document, index, entry.warnings, entry.believed);
+      entry.beliefs = parse_beliefs(*document, index_, entry.warnings, entry.believed);
     } catch (const InputError& error) {
-      if (documents.size() == 1) throw;
+      if (documents_.only_one()) throw;
       entry.error = error.what();
     }
-    entries.push_back(std::move(entry));
+    return entry;
+  }
+  bool waits() override { return documents_.waits(); }
+  bool only_one() override { return documents_.only_one(); }
+
+ private:
+  PositionIndex index_;
+  Documents documents_;
+};
+
+class TensorBeliefs : public BeliefsReader::Source {
+ public:
+  TensorBeliefs(const std::string& path, const compile::ConstraintProgram& program)
+      : path_(path),
+        program_(program),
+        file_(formats::read_safetensors(path)),
+        tensor_(file_.find("beliefs")) {
+    if (!tensor_) {
+      throw InputError({path}, "has no tensor 'beliefs'",
+                       {"expected beliefs [batch, positions, symbols], F32 or F64"});
+    }
+    const auto positions = static_cast<std::int64_t>(program.positions.size());
+    const std::int64_t stride = program.max_symbols();
+    if ((!single() && tensor_->dtype != formats::Dtype::kF64) || tensor_->shape.size() != 3 ||
+        tensor_->shape[1] != positions || tensor_->shape[2] != stride) {
+      throw InputError(
+          {path},
+          "tensor 'beliefs' is " + std::string(formats::name_of(tensor_->dtype)) + " " +
+              json_text(json(tensor_->shape)),
+          {"expected F32 or F64 [batch, " + std::to_string(positions) + ", " + std::to_string(stride) + "]"});
+    }
+    if (batch() == 0) throw InputError({path}, "tensor 'beliefs' has a batch of 0: nothing to do");
+  }
+  std::optional<BeliefsEntry> next() override {
+    if (next_ == batch()) return std::nullopt;
+    const std::size_t row = next_++;
+    const auto stride = static_cast<std::size_t>(program_.max_symbols());
+    const std::size_t size = program_.positions.size() * stride;
+    BeliefsEntry entry;
+    entry.beliefs.resize(size);
+    for (const compile::Position& position : program_.positions) entry.believed.push_back(!position.guess);
+    if (single()) {
+      std::vector<float> narrow(size);
+      std::memcpy(narrow.data(), tensor_->data.data() + row * size * sizeof(float), size * sizeof(float));
+      std::copy(narrow.begin(), narrow.end(), entry.beliefs.begin());
+    } else {
+      std::memcpy(entry.beliefs.data(), tensor_->data.data() + row * size * sizeof(double),
+                  size * sizeof(double));
+    }
+    const auto place = [&] { return SourceLocation{path_ + "[" + std::to_string(row) + "]"}; };
+    try {
+      for (std::size_t i = 0; i < program_.positions.size(); ++i)
+        check_row(program_.positions[i], entry.beliefs.data() + i * stride, place, entry.warnings);
+    } catch (const InputError& error) {
+      if (only_one()) throw;
+      entry.beliefs.clear();
+      entry.error = error.what();
+    }
+    return entry;
+  }
+  bool only_one() override { return batch() == 1; }
+
+ private:
+  bool single() const { return tensor_->dtype == formats::Dtype::kF32; }
+  std::size_t batch() const { return static_cast<std::size_t>(tensor_->shape[0]); }
+
+  std::string path_;
+  const compile::ConstraintProgram& program_;
+  formats::SafeTensorFile file_;
+  const formats::SafeTensor* tensor_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace
+
+BeliefsReader::BeliefsReader(const std::string& path, const compile::ConstraintProgram& program) {
+  const std::size_t values = program.positions.size() * static_cast<std::size_t>(program.max_symbols());
+  most_ = std::clamp<std::size_t>(kValuesAtOnce / std::max<std::size_t>(values, 1), 1, kEntriesAtOnce);
+  if (path.empty())
+    source_ = std::make_unique<Nothing>(program);
+  else if (ends_with(path, ".safetensors"))
+    source_ = std::make_unique<TensorBeliefs>(path, program);
+  else
+    source_ = std::make_unique<JsonBeliefs>(path, program);
+}
+
+BeliefsReader::~BeliefsReader() = default;
+
+std::vector<BeliefsEntry> BeliefsReader::some() {
+  std::vector<BeliefsEntry> entries;
+  while (entries.size() < most_ && (entries.empty() || !source_->waits())) {
+    auto entry = source_->next();
+    if (!entry) break;
+    entries.push_back(std::move(*entry));
   }
   return entries;
+}
+
+bool BeliefsReader::only_one() {
+  return source_->only_one();
 }
 
 nlohmann::ordered_json groups_json(const compile::ConstraintProgram& program,

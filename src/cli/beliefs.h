@@ -1,7 +1,8 @@
-// Beliefs and assignments as users write them: JSON keyed by position name, one document per file or one
-// per line. `{"cell(1,1,_)": {"1": 0.9, "2": 0.1}}` and `{"cell(1,1,_)": "5"}`.
+// Beliefs and assignments as users write them: JSON keyed by position name. `{"cell(1,1,_)": {"1": 0.9, "2":
+// 0.1}}` and `{"cell(1,1,_)": "5"}`.
 #pragma once
 
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -9,18 +10,9 @@
 #include "as2/constraint_program.h"
 #include "as2/decoder.h"
 #include "as2/error.h"
+#include "cli/documents.h"
 
 namespace as2::cli {
-
-// One JSON document and the place where it starts.
-struct Document {
-  std::string text;
-  SourceLocation location;
-};
-
-// The documents of a file (`-`: standard input): the whole file if it is one document, else one per line.
-std::vector<Document> read_documents(const std::string& path);
-std::vector<Document> split_documents(const std::string& text, const std::string& name);
 
 // A position left out is uniform, a symbol left out of a listed position is 0; a sum further than 1e-3 from
 // 1 is normalised with a warning. Anything else that is not a distribution is an InputError.
@@ -48,14 +40,31 @@ struct BeliefsEntry {
   std::string error;
 };
 
-// All beliefs of a file: JSON, or a `.safetensors` file whose tensor `beliefs` is [batch, positions,
-// symbols], float32 or float64, padded to max_symbols(). With several documents a bad one becomes an entry
-// with `error` (answered by `{"error": …}` in its place); a bad single document throws. An empty path is no
-// file: one entry that believes nothing, every position uniform, with a warning that says so.
-std::vector<BeliefsEntry> read_beliefs(const std::string& path, const compile::ConstraintProgram& program);
+// The beliefs of a file, one entry after another: JSON documents, or a `.safetensors` file whose tensor
+// `beliefs` is [batch, positions, symbols], float32 or float64, padded to max_symbols(). A bad document among
+// several is an entry with `error` (answered by `{"error": …}` in its place); a bad one alone throws. An
+// empty path is no file: one entry that believes nothing, every position uniform, with a warning that says
+// so.
+class BeliefsReader {
+ public:
+  BeliefsReader(const std::string& path, const compile::ConstraintProgram& program);
+  ~BeliefsReader();
+
+  // The next entries: as many as have arrived, but no more than are worth the memory; none at the end.
+  std::vector<BeliefsEntry> some();
+  // Whether the entry that some() gave is the only one.
+  bool only_one();
+
+  class Source;
+
+ private:
+  std::unique_ptr<Source> source_;
+  std::size_t most_;
+};
 
 // A name that is not UTF-8 is printed with U+FFFD in place of what is not; both forms are understood.
-// Index of the named position; an InputError at `location` that names the nearest ones if there is none.
+// Index of the named position; an InputError at `location` that says what was probably meant if there is
+// none.
 int require_position(const compile::ConstraintProgram& program, const std::string& name,
                      const SourceLocation& location);
 // Index of the symbol in the position's domain; an InputError at `location` that lists the domain.

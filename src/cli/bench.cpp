@@ -77,9 +77,10 @@ void declare_peers(CLI::App& command, PeerArguments& a) {
       "--only", a.options.only, "rows whose line in --list contains this; may be given several times");
   const std::vector<CLI::Option*> of_runs = {
       command
-          .add_option("--minutes", a.minutes,
-                      "of training for each run, validation included; default: as the table needs, from 0.25 "
-                      "to 10")
+          .add_option(
+              "--minutes", a.minutes,
+              "minutes of training for each run, validation included; default: as the table needs, from 0.25 "
+              "to 10")
           ->check(number_between(0.01, 10000)),
       command.add_option("--seeds", a.seeds, "0..2 or 0,3,7")->capture_default_str(),
       command

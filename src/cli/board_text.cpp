@@ -154,7 +154,7 @@ std::string board_text(const Solver& solver, const Answer& answer, const BoardTe
   const bool proved = !answer.reread || answer.reread->complete;
   if (answer.reread && answer.unique.value_or(false)) {
     out << "  NOT unique as read: the digits have several solutions; this is the most probable reading "
-        << (proved ? "nearby that has one\n" : "nearby that was found in time to have one\n");
+        << (proved ? "nearby that has only one\n" : "nearby that has only one, as far as there was time\n");
   } else if (!answer.unique) {
     out << "  whether the answer is unique was not settled in time\n";
   } else if (!*answer.unique) {
@@ -235,6 +235,7 @@ Json entries_json(const Solver& solver, const Answer& answer, const std::vector<
 }
 
 std::string no_completion(const Solver& solver, const Answer& answer) {
+  if (answer.decoded.status == decode::Status::kUnknown) return "no valid completion was found in time";
   std::string text = "no valid completion of what was read";
   if (answer.decoded.models.empty()) return text;
   std::set<std::string> families;

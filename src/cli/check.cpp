@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <iomanip>
 #include <iostream>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -180,7 +181,9 @@ Action declare_check(CLI::App& command) {
                                             "that is observed, 1 where it determines them");
   command.add_option("--preset", options->preset, "--shortcuts: a preset of the task")->needs(shortcuts);
   command.add_option("--set", options->settings, "--shortcuts: any setting of the task")->needs(shortcuts);
-  command.add_option("--seconds", options->seconds, "--shortcuts: for the circuit, and for the search")
+  command
+      .add_option("--seconds", options->seconds,
+                  "--shortcuts: seconds for the circuit, and again for the search")
       ->check(number_between(0.001, 1e9))
       ->capture_default_str()
       ->needs(shortcuts);
@@ -189,7 +192,8 @@ Action declare_check(CLI::App& command) {
       return check(*options);
     } catch (const std::exception& error) {
       if (options->json) {
-        const ordered_json document{{"error", error.what()}};
+        const bool lack = dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
+        const ordered_json document{{"error", lack ? "not enough memory" : error.what()}};
         print_document(document, 2);
       }
       throw;

@@ -33,6 +33,9 @@ using Json = nlohmann::ordered_json;
 // CLI11 reads `-1` into an unsigned number as the largest one.
 const CLI::Range kCounts(std::int64_t{0}, std::int64_t{1'000'000'000});
 
+constexpr std::size_t kMostPictures =
+    100'000'000;  // of the tuples of one list, which memory holds as a whole
+
 // The options that every subverb has.
 struct Common {
   bool json = false;
@@ -132,11 +135,23 @@ void parse_clues(const std::string& text, sudoku::GenerateOptions& options) {
   options.max_clues = std::stoi(high);
 }
 
+std::vector<sudoku::Grid> puzzles_of_side_9(const std::string& path) {
+  std::vector<sudoku::Grid> puzzles;
+  for (sudoku::Board& board : sudoku::read_boards(path)) {
+    if (sudoku::box_of_cells(board.puzzle.size()) != 3)
+      throw InputError({path}, "--near takes 9x9 puzzles, and puzzle " + std::to_string(puzzles.size() + 1) +
+                                   " has " + std::to_string(board.puzzle.size()) + " cells");
+    puzzles.push_back(std::move(board.puzzle));
+  }
+  if (puzzles.empty()) throw InputError({path}, "has no puzzle", {"--near changes puzzles that are there"});
+  return puzzles;
+}
+
 Action declare_sudoku(CLI::App& command) {
   struct Options : Common {
     sudoku::GenerateOptions generate;
     std::size_t count = 1000;
-    std::string clues;
+    std::string clues, near;
     int guesses = 0;
     int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   };
@@ -146,12 +161,20 @@ Action declare_sudoku(CLI::App& command) {
   command.add_option("--count", options->count, "Puzzles to make")->check(kCounts)->capture_default_str();
   auto* range = command.add_option("--clues", options->clues,
                                    "Clues per puzzle: a number or a range A-B; 36 if not given");
+  auto* hard =
+      command
+          .add_option(
+              "--hard", options->guesses,
+              "Hard puzzles instead: at least this many guesses in a plain search (9x9 only). Digging "
+              "gives 0 to 10; lists of the hardest hold 60 to 400")
+          ->check(CLI::Range(1, 10000))
+          ->excludes(range);
   command
-      .add_option("--hard", options->guesses,
-                  "Hard puzzles instead: at least this many guesses in a plain search (9x9 only). Digging "
-                  "gives 0 to 10; lists of the hardest hold 60 to 400")
-      ->check(CLI::Range(1, 10000))
-      ->excludes(range);
+      .add_option(
+          "--near", options->near,
+          "List of hard puzzles: new ones differ in a clue or two from these, or from one another, which "
+          "finds many more a second")
+      ->needs(hard);
   command.add_option("--seed", options->generate.seed, "The same seed gives the same list on any machine")
       ->check(a_seed())
       ->capture_default_str();
@@ -168,7 +191,8 @@ Action declare_sudoku(CLI::App& command) {
       "stops\n"
       "short, the puzzle is kept if its count is in the range. 21 clues are rare on 9x9, 20 take seconds "
       "each,\n"
-      "fewer are out of reach: take a public list. Writes `puzzle,solution` lines.");
+      "fewer are out of reach: take a public list. Writes `puzzle,solution` lines.\n"
+      "Ctrl-C ends a search for hard puzzles and writes those there are, which are the first of the list.");
   return [options] {
     options->check();
     if (options->guesses > 0 && options->generate.box != 3)
@@ -176,18 +200,26 @@ Action declare_sudoku(CLI::App& command) {
     parse_clues(options->clues.empty() ? "36" : options->clues, options->generate);
     ProgressBar progress("puzzles", static_cast<std::int64_t>(options->count), options->quiet);
     std::string text;
+    std::size_t made = 0;
     std::map<int, int> clues;
     const auto take = [&](const std::vector<sudoku::Board>& boards) {
       for (const sudoku::Board& board : boards) ++clues[sudoku::clue_count(board.puzzle)];
+      made += boards.size();
       text += sudoku::format_boards(boards);
     };
     if (options->guesses > 0) {
+      sudoku::HardOptions wanted{options->guesses, options->generate.seed};
+      wanted.stop = &stop_on_interrupt();
       std::size_t before = 0;
-      take(sudoku::generate_hard({options->guesses, options->generate.seed}, options->count, options->threads,
-                                 [&](std::size_t found) {
-                                   progress.advance(static_cast<std::int64_t>(found - before));
-                                   before = found;
-                                 }));
+      const auto found = [&](std::size_t now) {
+        progress.advance(static_cast<std::int64_t>(now - before));
+        before = now;
+      };
+      if (options->near.empty())
+        take(sudoku::generate_hard(wanted, options->count, options->threads, found));
+      else
+        take(sudoku::vary_hard(wanted, puzzles_of_side_9(options->near), options->count, options->threads,
+                               found));
     } else {
       for (std::size_t first = 0; first < options->count;) {
         const std::size_t chunk = std::min<std::size_t>(options->count - first, 256 * options->threads);
@@ -196,16 +228,23 @@ Action declare_sudoku(CLI::App& command) {
         progress.advance(static_cast<std::int64_t>(chunk));
       }
     }
-    options->write(text);
+    const bool interrupted = made < options->count;
+    // A file of that name may be worth more than nothing.
+    if (made > 0 || !interrupted) options->write(text);
     Json histogram = Json::object();
     for (const auto& [count, puzzles] : clues) histogram[std::to_string(count)] = puzzles;
-    return options->finish(
-        {{"out", options->out},
-         {"count", options->count},
-         {"seed", options->generate.seed},
-         {"box", options->generate.box},
-         {"clues", histogram}},
-        std::to_string(options->count) + " puzzles, seed " + std::to_string(options->generate.seed));
+    return options->finish({{"out", options->out},
+                            {"count", made},
+                            {"seed", options->generate.seed},
+                            {"box", options->generate.box},
+                            {"clues", histogram},
+                            {"interrupted", interrupted}},
+                           std::to_string(made) +
+                               (interrupted ? " of " + std::to_string(options->count) : "") +
+                               " puzzles, seed " + std::to_string(options->generate.seed) +
+                               (!interrupted ? ""
+                                : made > 0   ? "; stopped: these are the first of the list"
+                                             : "; stopped, nothing is written"));
   };
 }
 
@@ -253,7 +292,8 @@ Action declare_render(CLI::App& command) {
     if (options->photos) {
       std::optional<formats::Typeface> face;
       if (!options->face.empty() && !(face = formats::Typeface::read(options->face)))
-        throw InputError({options->face}, "is no typeface with all ten digits", {"give a .ttf or .otf file"});
+        throw InputError({options->face}, "is not a typeface with all ten digits",
+                         {"give a .ttf or .otf file"});
       vision::photograph_boards(boards, mnist.of(options->split),
                                 {options->seed, options->entries, face ? &*face : nullptr}, options->out,
                                 done);
@@ -293,6 +333,11 @@ Action declare_addition(CLI::App& command) {
       "A line is the MNIST indices, then the sum; each index occurs at most once per pass over the split.");
   return [options] {
     options->check();
+    if (options->count > kMostPictures / static_cast<std::size_t>(options->addends)) {
+      throw UsageError("--count " + std::to_string(options->count) + " with --n " +
+                       std::to_string(options->addends) + ": more than " + std::to_string(kMostPictures) +
+                       " pictures; make fewer at a time, each with its own --seed");
+    }
     const datasets::Mnist mnist = datasets::read_mnist(options->mnist.find(*options));
     const auto addition = datasets::generate_addition(mnist.of(options->split), options->addends,
                                                       options->count, options->seed);

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "as2/compile.h"
 #include "as2/decoder.h"
@@ -15,6 +16,7 @@
 #include "cli/validators.h"
 #include "cli/verbs.h"
 #include "files.h"
+#include "infer/pictures.h"
 #include "json_text.h"
 #include "text.h"
 
@@ -52,12 +54,14 @@ std::vector<int> read_evidence(const std::vector<std::string>& given, const Cons
     std::string text = argument;
     std::error_code ignored;
     if (program.find_position(argument) < 0 && std::filesystem::is_regular_file(argument, ignored)) {
-      text = read_file(argument);
+      text = read_file(argument, kLargestText);
       location.file = argument;
     }
     for (const std::string& name : split_terms(text, ", \t\r\n\v\f")) {
       if (name.empty()) continue;
-      evidence.push_back(require_position(program, name, location));
+      std::vector<int> named = infer::positions_named(program, name);
+      if (named.empty()) named.push_back(require_position(program, name, location));
+      evidence.insert(evidence.end(), named.begin(), named.end());
     }
   }
   return evidence;
@@ -80,7 +84,13 @@ std::vector<decode::Pin> read_pins(const std::vector<std::string>& given, const 
 
 std::vector<double> read_objective_weights(const std::vector<std::string>& given,
                                            const ConstraintProgram& program) {
-  std::vector<double> weights(program.objectives.size(), 1.0);
+  // A weight without a level is that of every level that has none of its own, whichever stands first.
+  double other = 1;
+  std::vector<std::optional<double>> own(program.objectives.size());
+  bool has_other = false;
+  const auto refuse_second = [](const std::string& argument, bool already) {
+    if (already) throw UsageError("--objective-weight " + argument + ": this weight is given twice");
+  };
   for (const std::string& argument : given) {
     const auto number = [&](const std::string& text) {
       std::size_t used = 0;
@@ -97,14 +107,17 @@ std::vector<double> read_objective_weights(const std::vector<std::string>& given
     };
     const std::size_t equals = argument.find('=');
     if (equals == std::string::npos) {
-      std::fill(weights.begin(), weights.end(), number(argument));
+      refuse_second(argument, has_other);
+      other = number(argument);
+      has_other = true;
       continue;
     }
     const double level = number(argument.substr(0, equals));
     bool known = false;
-    for (std::size_t k = 0; k < weights.size(); ++k) {
+    for (std::size_t k = 0; k < own.size(); ++k) {
       if (program.objectives[k].priority != level) continue;
-      weights[k] = number(argument.substr(equals + 1));
+      refuse_second(argument, own[k].has_value());
+      own[k] = number(argument.substr(equals + 1));
       known = true;
     }
     if (!known) {
@@ -114,6 +127,8 @@ std::vector<double> read_objective_weights(const std::vector<std::string>& given
                        {"its levels are" + (levels.empty() ? " none" : levels)});
     }
   }
+  std::vector<double> weights;
+  for (const std::optional<double>& weight : own) weights.push_back(weight.value_or(other));
   return weights;
 }
 
@@ -209,29 +224,11 @@ void refuse_idle_settings(const DecodeArguments& arguments) {
   }
 }
 
-int decode_beliefs(const DecodeArguments& arguments) {
-  refuse_idle_settings(arguments);
-  const decode::Decoder decoder(arguments.program->compile(arguments.beliefs).program);
+// Prints the answers to the entries; whether there was one to each.
+bool answer(const DecodeArguments& arguments, const decode::Decoder& decoder, const DecodeOptions& options,
+            const std::vector<decode::Pin>& pins, const std::vector<int>& evidence,
+            const std::vector<BeliefsEntry>& entries) {
   const ConstraintProgram& program = decoder.program();
-  if (program.objectives.empty() && (arguments.objective_first || !arguments.objective_weights.empty()))
-    throw UsageError("--objective-first and --objective-weight have no effect: the program has no objective");
-  DecodeOptions options;
-  options.method = arguments.method == "greedy" ? decode::Method::kGreedy : decode::Method::kMap;
-  if (!arguments.unique) {
-    options.objective_weights = read_objective_weights(arguments.objective_weights, program);
-  }
-  options.unique = arguments.unique;
-  options.unique_margin = arguments.unique_margin;
-  options.unique_readings = arguments.unique_readings;
-  options.objective_first = arguments.objective_first;
-  options.models = arguments.models;
-  options.node_budget = arguments.node_budget;
-  options.time_budget_seconds = arguments.time_budget;
-  options.minimal_conflict = arguments.explain;
-
-  const std::vector<decode::Pin> pins = read_pins(arguments.pins, program);
-  const std::vector<int> evidence = read_evidence(arguments.evidence, program);
-  const std::vector<BeliefsEntry> entries = read_beliefs(arguments.beliefs, program);
   std::vector<decode::Query> good;
   std::vector<double> missing;  // per good entry
   for (const BeliefsEntry& entry : entries) {
@@ -258,7 +255,38 @@ int decode_beliefs(const DecodeArguments& arguments) {
       print_answer(json, std::cout);
     }
   }
-  return next == entries.size() ? kDone : kInputAtFault;
+  return next == entries.size();
+}
+
+int decode_beliefs(const DecodeArguments& arguments) {
+  refuse_idle_settings(arguments);
+  const decode::Decoder decoder(arguments.program->compile(arguments.beliefs).program);
+  const ConstraintProgram& program = decoder.program();
+  if (program.objectives.empty() && (arguments.objective_first || !arguments.objective_weights.empty()))
+    throw UsageError("--objective-first and --objective-weight have no effect: the program has no objective");
+  DecodeOptions options;
+  options.method = arguments.method == "greedy" ? decode::Method::kGreedy : decode::Method::kMap;
+  if (!arguments.unique) {
+    options.objective_weights = read_objective_weights(arguments.objective_weights, program);
+  }
+  options.unique = arguments.unique;
+  options.unique_margin = arguments.unique_margin;
+  options.unique_readings = arguments.unique_readings;
+  options.objective_first = arguments.objective_first;
+  options.models = arguments.models;
+  options.node_budget = arguments.node_budget;
+  options.time_budget_seconds = arguments.time_budget;
+  options.minimal_conflict = arguments.explain;
+
+  const std::vector<decode::Pin> pins = read_pins(arguments.pins, program);
+  const std::vector<int> evidence = read_evidence(arguments.evidence, program);
+  BeliefsReader reader(arguments.beliefs, program);
+  int code = kDone;
+  for (auto entries = reader.some(); !entries.empty(); entries = reader.some()) {
+    if (!answer(arguments, decoder, options, pins, evidence, entries)) code = kInputAtFault;
+    flush_output();
+  }
+  return code;
 }
 
 }  // namespace
@@ -274,7 +302,8 @@ Action declare_decode(CLI::App& command) {
       ->capture_default_str();
   command
       .add_option("--evidence", arguments->evidence,
-                  "Positions that were read, or a file that lists them: greedy locks them first, --unique "
+                  "Positions that were read, `*` for any text, or a file that lists them: greedy locks them "
+                  "first, --unique "
                   "searches over their readings")
       ->type_name("POSITIONS|FILE");
   command.add_option("--pin", arguments->pins, "Holds a position to a symbol; all other evidence is soft")

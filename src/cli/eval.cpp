@@ -54,6 +54,8 @@ void refuse_flags(const EvalArguments& a, const task::Task& task, const infer::P
   const auto refuse = [&](const std::string& flag, const std::string& why) {
     throw UsageError(flag + " does not apply: " + why);
   };
+  if (!a.data_dir.empty() && !task::reads_mnist(task.config()))
+    refuse("--data-dir", "the task '" + a.task + "' reads no picture of MNIST");
   const std::string kind = "examples of the task '" + a.task + "' are " + source.name;
   if (a.pipeline && !networks.perceiver) refuse("--pipeline", "the model has no perception");
   if (a.restarts > 1 && !networks.guide) refuse("--restarts", "the model has no reasoner");
@@ -179,9 +181,9 @@ Action declare_eval_on(CLI::App& command, const std::vector<Engine>& engines) {
   command.add_option("--boards,--list", a->boards,
                      "a list of boards, tuples or examples; default: generated ones");
   command.add_option("--clues", a->clues, "boards with this many clues: 36, or 22-30");
-  command.add_option("--count", a->count, "examples at most; default: 1000, of lines that are listed all")
+  command.add_option("--count", a->count, "examples at most; default: 1000, or all of a list of lines")
       ->check(CLI::Range(1, 10000000));
-  command.add_option("--seed", a->seed, "of the pictures drawn; default: 0")->check(a_seed());
+  command.add_option("--seed", a->seed, "seed of the pictures drawn; default: 0")->check(a_seed());
   command.add_option("--refine", a->refine, "steps of refinement; default: 10")->check(CLI::Range(0, 10000));
   command
       .add_option("--passes", a->passes, "the most passes of the reasoner; default: eval_passes of its card")

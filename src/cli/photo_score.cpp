@@ -16,7 +16,11 @@ sudoku::Grid read_clues(const std::string& path, std::size_t cells) {
   std::getline(in, line);
   std::getline(in, line);
   sudoku::Grid grid;
-  for (int number = 0; in >> number;) grid.push_back(static_cast<std::uint8_t>(number));
+  for (int number = 0; in >> number;) {
+    if (number < 0 || number > 255)
+      throw InputError({path}, "has the number " + std::to_string(number) + ", expected those of a board");
+    grid.push_back(static_cast<std::uint8_t>(number));
+  }
   if (grid.size() != cells) {
     throw InputError({path},
                      "has " + std::to_string(grid.size()) + " numbers, expected " + std::to_string(cells),

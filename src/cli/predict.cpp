@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
 #include "as2/compile.h"
@@ -14,6 +15,7 @@
 #include "as2/resources.h"
 #include "cli/beliefs.h"
 #include "cli/circuit_options.h"
+#include "cli/contradiction.h"
 #include "cli/decode_document.h"
 #include "cli/engines.h"
 #include "cli/print_document.h"
@@ -23,6 +25,7 @@
 #include "cli/verbs.h"
 #include "infer/example_lines.h"
 #include "infer/grounding.h"
+#include "json_text.h"
 #include "native/threads.h"
 #include "text.h"
 
@@ -38,6 +41,8 @@ constexpr std::size_t kExamplesAtOnce = 256;
 constexpr const char* kUnknown =
     "the model was trained with a picture at every such position; if this one is unknown, say --partial, or "
     "list in \"evidence\" what is given";
+
+constexpr const char* kLeaveOut = "leave --query, --distribution and \"observed\" out to see what was read";
 
 struct PredictArguments {
   std::string model, instances;
@@ -73,13 +78,27 @@ class Predicting {
   }
 
   int run() {
-    for (const std::string& query : arguments_.queries) questions_.ask(query);
+    std::vector<std::string> unknown;
+    for (const std::string& query : arguments_.queries) {
+      for (std::string& atom : questions_.ask(query)) unknown.push_back(std::move(atom));
+    }
+    const auto [file, grounding] = infer::what_to_ground(card_.program, arguments_.grounding.options());
+    judge_unknown(unknown, {file}, grounding);
     for (const std::string& pattern : arguments_.distributions) questions_.ask_distribution(pattern);
-    read_examples();
-    if (!questions_.observations().empty() && arguments_.circuit.exact())
-      circuit_ = prob::compile_circuit(*program_, questions_.nodes(), arguments_.circuit.budget());
-    for (std::size_t first = 0; first < examples_.size(); first += kExamplesAtOnce)
-      predict(examples_.data() + first, std::min(kExamplesAtOnce, examples_.size() - first));
+    if (arguments_.instances.empty()) {
+      examples_.resize(1);
+      examples_[0].line = line_of_options();
+      require_pictures(examples_[0].line);
+      predict();
+      return kDone;
+    }
+    documents_.emplace(arguments_.instances);
+    while (documents_->take(kExamplesAtOnce, [&](const Document& document) { read(document); })) {
+      predict();
+      flush_output();
+      examples_.clear();
+      questions_.forget_observed();
+    }
     return failed_ ? kInputAtFault : kDone;
   }
 
@@ -91,29 +110,36 @@ class Predicting {
     return options;
   }
 
-  void read_examples() {
-    if (arguments_.instances.empty()) {
-      Example example;
-      example.line = line_of_options();
+  void read(const Document& document) {
+    Example example;
+    try {
+      example.line = reader_.parse(document.text, document.location);
       require_pictures(example.line);
-      examples_.push_back(std::move(example));
+      note_unused_label(example.line);
+      for (const std::string& literal : example.line.observed)
+        example.questions.push_back(questions_.observe(literal, document.location));
+    } catch (const InputError& error) {
+      if (is_only()) throw;
+      example.error = error.what();
+    }
+    examples_.push_back(std::move(example));
+  }
+
+  // Labels are often what a prediction is compared with; but a value that is known, and meant to count, is
+  // easily left out of "evidence". Said once.
+  void note_unused_label(const ExampleLine& line) {
+    if (line.lists_evidence || noted_) return;
+    for (const auto& [position, symbol] : line.labels) {
+      if (std::binary_search(line.evidence.begin(), line.evidence.end(), position)) continue;
+      std::cerr << line.place.str() << ": note: the label of " << program_->positions[position].name
+                << " is not used: without a picture a value counts only if \"evidence\" lists its position\n";
+      noted_ = true;
       return;
     }
-    const std::vector<Document> documents = read_documents(arguments_.instances);
-    for (const Document& document : documents) {
-      Example example;
-      try {
-        example.line = reader_.parse(document.text, document.location);
-        require_pictures(example.line);
-        for (const std::string& literal : example.line.observed)
-          example.questions.push_back(questions_.observe(literal, document.location));
-      } catch (const InputError& error) {
-        if (documents.size() == 1) throw;
-        example.error = error.what();
-      }
-      examples_.push_back(std::move(example));
-    }
   }
+
+  // Whether there is no other example: then what is wrong with it ends the run.
+  bool is_only() { return !documents_ || documents_->only_one(); }
 
   ExampleLine line_of_options() const {
     ExampleLine line;
@@ -152,44 +178,56 @@ class Predicting {
     return !line.lists_evidence && (card_.source == "tuples" || card_.source == "images");
   }
 
-  void predict(Example* first, std::size_t count) {
-    threads_.run(static_cast<std::int64_t>(count), [&](std::int64_t n, int) {
-      Example& example = first[n];
-      if (!example.error.empty()) return;
-      try {
-        look_up(example);
-      } catch (const InputError& error) {
-        if (examples_.size() == 1) throw;
-        example.error = error.what();
-      }
-    });
+  // Prints the answers to examples_.
+  void predict() {
+    compile_circuit();
+    const std::size_t count = examples_.size();
+    each([&](Example& example, std::size_t) { look_up(example); });
     std::vector<infer::Scene> scenes;
-    for (std::size_t n = 0; n < count; ++n) {
-      if (first[n].error.empty()) scenes.push_back(std::move(first[n].scene));
+    for (Example& example : examples_) {
+      if (example.error.empty()) scenes.push_back(std::move(example.scene));
     }
     const std::vector<infer::Answer> answers = solver_.solve(scenes);
     std::vector<const infer::Answer*> of(count, nullptr);
     std::size_t next = 0;
     for (std::size_t n = 0; n < count; ++n) {
-      if (first[n].error.empty()) of[n] = &answers[next++];
+      if (examples_[n].error.empty()) of[n] = &answers[next++];
     }
     std::vector<Json> documents(count);
-    threads_.run(static_cast<std::int64_t>(count), [&](std::int64_t n, int) {
-      Example& example = first[n];
+    each([&](Example& example, std::size_t n) { documents[n] = document(example, *of[n]); });
+    for (std::size_t n = 0; n < count; ++n) {
+      if (!examples_[n].error.empty()) {
+        failed_ = true;
+        documents[n] = Json{{"error", examples_[n].error}};
+      }
+      print(examples_[n].line, documents[n]);
+    }
+  }
+
+  // work(example, index) for every example that can be used.
+  template <typename Work>
+  void each(const Work& work) {
+    threads_.run(static_cast<std::int64_t>(examples_.size()), [&](std::int64_t n, int) {
+      Example& example = examples_[static_cast<std::size_t>(n)];
       try {
-        if (of[n]) documents[n] = document(example, *of[n]);
+        if (example.error.empty()) work(example, static_cast<std::size_t>(n));
       } catch (const InputError& error) {
-        if (examples_.size() == 1) throw;
+        if (examples_.size() == 1 && is_only()) throw;
         example.error = error.what();
       }
     });
-    for (std::size_t n = 0; n < count; ++n) {
-      if (!first[n].error.empty()) {
-        failed_ = true;
-        documents[n] = Json{{"error", first[n].error}};
-      }
-      print(first[n].line.place, documents[n]);
-    }
+  }
+
+  // A circuit that can answer all that has been asked so far.
+  void compile_circuit() {
+    if (questions_.observations().empty() || !arguments_.circuit.exact()) return;
+    std::vector<int> nodes = questions_.nodes();
+    nodes.insert(nodes.end(), observed_nodes_.begin(), observed_nodes_.end());
+    std::sort(nodes.begin(), nodes.end());
+    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    if (circuit_ && nodes == observed_nodes_) return;
+    circuit_ = prob::compile_circuit(*program_, nodes, arguments_.circuit.budget());
+    observed_nodes_ = std::move(nodes);
   }
 
   // Reads the example's pictures. What is given without one is known. A picture without ink is no evidence,
@@ -278,20 +316,22 @@ class Predicting {
 
   std::vector<double> exact(const decode::Beliefs& beliefs, const std::vector<char>& believed,
                             const std::vector<Observation>& queries) const {
-    const prob::Weights weights = prob::weights_of(circuit_, *program_, beliefs, believed);
-    const prob::Evaluated evaluated = prob::evaluate(circuit_, {weights});
+    const prob::Weights weights = prob::weights_of(*circuit_, *program_, beliefs, believed);
+    const prob::Evaluated evaluated = prob::evaluate(*circuit_, {weights});
     const double log_p = evaluated.log_value[0];
-    if (std::isinf(log_p)) refuse_contradiction(prob::contradicting_positions(circuit_, *program_, weights));
-    const std::vector<double> marginals = prob::marginals(circuit_, weights, evaluated, 0);
+    if (std::isinf(log_p))
+      refuse_contradiction(*program_, prob::contradicting_positions(*circuit_, *program_, weights),
+                           kLeaveOut);
+    const std::vector<double> marginals = prob::marginals(*circuit_, weights, evaluated, 0);
     std::vector<double> p;
     for (const Observation& query : queries) {
       if (query.size() == 1) {
-        p.push_back(prob::probability_of(circuit_, query[0], marginals));
+        p.push_back(prob::probability_of(*circuit_, query[0], marginals));
         continue;
       }
       prob::Weights observed = weights;
-      p.push_back(prob::observe(circuit_, query, observed)
-                      ? std::exp(prob::log_value(circuit_, observed) - log_p)
+      p.push_back(prob::observe(*circuit_, query, observed)
+                      ? std::exp(prob::log_value(*circuit_, observed) - log_p)
                       : 0.0);
     }
     return p;
@@ -302,23 +342,14 @@ class Predicting {
     const prob::Approximation found =
         arguments_.circuit.approximate(*program_, beliefs, believed, queries, /*seed=*/1);
     if (std::isinf(found.log_p_program)) {
-      if (found.bound == 0) refuse_contradiction(found.contradicting);
+      if (found.bound == 0) refuse_contradiction(*program_, found.contradicting, kLeaveOut);
       arguments_.circuit.refuse_nothing_found();
     }
     json["bound"] = found.bound;
     return found.queries;
   }
 
-  [[noreturn]] void refuse_contradiction(const std::vector<int>& positions) const {
-    if (positions.empty()) throw InputError("P(program) = 0: the program has no answer set at all");
-    std::vector<std::string> names;
-    for (const int position : positions) names.push_back(program_->positions[position].name);
-    throw InputError("P(program) = 0: no answer set agrees with what is given at " + joined(names),
-                     {"without any one of them there are answer sets; leave --query and \"observed\" out to "
-                      "see what was read"});
-  }
-
-  void print(const SourceLocation& place, const Json& json) const {
+  void print(const ExampleLine& line, const Json& json) const {
     if (arguments_.json) {
       print_document(json);
       return;
@@ -327,14 +358,19 @@ class Predicting {
       std::cout << json["error"].get<std::string>() << '\n';
       return;
     }
-    if (!arguments_.instances.empty()) std::cout << place.str() << ": ";
+    if (!arguments_.instances.empty()) std::cout << line.place.str() << ": ";
     std::cout << json["status"].get<std::string>();
-    if (!json["assignment"].is_null()) std::cout << ", log p = " << json["log_probability"];
-    if (json.contains("gap")) std::cout << ", at most " << json["gap"] << " from the best";
+    if (!json["assignment"].is_null()) std::cout << ", log p = " << in_digits(json["log_probability"]);
+    if (json.contains("gap")) std::cout << ", at most " << in_digits(json["gap"]) << " from the best";
+    if (json.contains("cost") && !json["cost"].is_null()) std::cout << ", cost " << json_text(json["cost"]);
     std::cout << '\n';
     for (const auto& [position, row] : json["beliefs"].items()) {
       const auto best = std::max_element(row.begin(), row.end());
-      std::cout << position << " read " << best.key() << " (p = " << *best << ")";
+      std::cout << position;
+      if (line.images.count(program_->find_position(position)) > 0)
+        std::cout << " read " << best.key() << " (p = " << in_digits(*best) << ")";
+      else
+        std::cout << " given as " << best.key();
       if (!json["assignment"].is_null() && json["assignment"][position] != best.key())
         std::cout << ", put right to " << json["assignment"][position].get<std::string>();
       std::cout << '\n';
@@ -347,11 +383,12 @@ class Predicting {
           << " positions have no picture: what the answer holds there is a guess unless the rules decide "
              "it\n";
     if (!json["atoms"].is_null()) {
-      std::string line = "answer:";
-      for (const auto& atom : json["atoms"]) line += " " + atom.get<std::string>();
-      std::cout << line << '\n';
+      std::string answer = "answer:";
+      for (const auto& atom : json["atoms"]) answer += " " + atom.get<std::string>();
+      std::cout << answer << '\n';
     }
-    for (const auto& [atom, p] : json["observed"].items()) std::cout << "P(" << atom << ") = " << p << '\n';
+    for (const auto& [atom, p] : json["observed"].items())
+      std::cout << "P(" << atom << ") = " << in_digits(p) << '\n';
     if (json.contains("bound")) std::cout << arguments_.circuit.text_of_bound(json["bound"]) << '\n';
   }
 
@@ -363,9 +400,12 @@ class Predicting {
   Questions questions_;
   native::Threads threads_;
   infer::Solver solver_;
-  prob::Circuit circuit_;
-  std::vector<Example> examples_;
+  std::optional<prob::Circuit> circuit_;
+  std::vector<int> observed_nodes_;  // by circuit_
+  std::optional<Documents> documents_;
+  std::vector<Example> examples_;  // those at hand
   bool failed_ = false;
+  bool noted_ = false;  // that a label is not used
 };
 
 // Refuses options that would have no effect.
@@ -418,13 +458,11 @@ Action declare_predict_on(CLI::App& command, const std::vector<Engine>& engines)
   declare_engine(command, arguments->engine);
   command.add_flag("--json", arguments->json, "One JSON document per example, one per line");
   command.footer(
-      "In JSON `beliefs` is what perception reads, a distribution per picture (`as2 decode --beliefs` and\n"
-      "`as2 prob --beliefs` take it as it is), `reasoned` what a reasoner makes of the other positions,\n"
-      "`assignment` the most probable answer set, `changed` what the rules put right in the reading, "
-      "`observed`\n"
-      "the probability of each query and of what a line observes. An example that cannot be used gives an "
-      "error\n"
-      "in its place, and exit code 1 at the end.");
+      "In JSON `beliefs` is what perception reads, a distribution per picture, and what is given without\n"
+      "one (`as2 decode --beliefs` and `as2 prob --beliefs` take it as it is), `reasoned` what a reasoner\n"
+      "makes of the other positions, `assignment` the most probable answer set, `changed` what the rules\n"
+      "put right in the reading, `observed` the probability of each query and of what a line observes. An\n"
+      "example that cannot be used gives an error in its place, and exit code 1 at the end.");
   return [arguments, engines] {
     check_usage(*arguments);
     const Engine* engine = find_engine(engines, arguments->engine);

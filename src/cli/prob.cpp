@@ -2,16 +2,16 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 
 #include "as2/compile.h"
-#include "as2/decoder.h"
 #include "as2/probability.h"
 #include "cli/beliefs.h"
 #include "cli/circuit_options.h"
+#include "cli/contradiction.h"
 #include "cli/print_document.h"
 #include "cli/program_options.h"
 #include "cli/questions.h"
@@ -29,6 +29,8 @@ using prob::Circuit;
 using prob::Observable;
 using prob::Observation;
 using prob::Weights;
+
+constexpr const char* kExplained = "`as2 decode --explain` names the constraints";
 
 struct ProbArguments {
   std::shared_ptr<ProgramOptions> program;
@@ -60,21 +62,6 @@ void check_usage(const ProbArguments& arguments) {
     throw UsageError("--sample draws from the circuit, not with --approx");
 }
 
-// An atom the compiled program does not know can never hold, unless #show hides it.
-void refuse_hidden(const ProbArguments& arguments, const std::vector<std::string>& unknown) {
-  const auto& files = arguments.program->files;
-  if (unknown.empty() || std::find(files.begin(), files.end(), "-") != files.end()) return;
-  const asp::GroundProgram ground = asp::ground(files, arguments.program->ground_options());
-  if (ground.show_all) return;
-  std::set<std::string> names(ground.names.begin(), ground.names.end());
-  names.insert(ground.facts.begin(), ground.facts.end());
-  for (const std::string& atom : unknown) {
-    if (names.count(atom) == 0) continue;
-    throw InputError(in_quotes(atom) + " is hidden by #show, so its probability cannot be computed",
-                     {"show it, or leave #show out"});
-  }
-}
-
 Asked read_questions(const ProbArguments& arguments, const ConstraintProgram& program) {
   Asked questions;
   std::vector<std::string> unknown;
@@ -84,10 +71,7 @@ Asked read_questions(const ProbArguments& arguments, const ConstraintProgram& pr
       if (!observable.known) unknown.push_back(observable.text);
     }
   }
-  refuse_hidden(arguments, unknown);
-  for (const std::string& atom : unknown) {
-    std::cerr << "warning: " << in_quotes(atom) << " can never hold: the program has no such atom\n";
-  }
+  judge_unknown(unknown, arguments.program->files, arguments.program->ground_options());
   for (const std::string& pattern : arguments.distributions) {
     const auto matching = require_atoms(program, pattern);
     questions.atoms.insert(questions.atoms.end(), matching.begin(), matching.end());
@@ -121,27 +105,6 @@ Json count_json(const std::string& digits) {
   return digits;
 }
 
-[[noreturn]] void refuse_contradiction(const ConstraintProgram& program, const std::vector<int>& positions) {
-  if (!positions.empty()) {
-    std::vector<std::string> names;
-    for (const int i : positions) names.push_back(program.positions[i].name);
-    throw InputError("P(program) = 0: no answer set agrees with the zeros in the beliefs of " + joined(names),
-                     {"with any one of them relaxed there are answer sets; `as2 decode --explain` names the "
-                      "constraints"});
-  }
-  const decode::Beliefs nothing(program.positions.size() * static_cast<std::size_t>(program.max_symbols()),
-                                1.0);
-  const decode::Conflict conflict = decode::Decoder(program).decode({nothing, {}, {}, {}}).conflict;
-  std::vector<std::string> families;
-  for (const int g : conflict.groups) {
-    const compile::Family& family = program.families[program.groups[g].family];
-    const std::string name = family.name + " (" + family.location.str() + ")";
-    if (std::find(families.begin(), families.end(), name) == families.end()) families.push_back(name);
-  }
-  throw InputError("P(program) = 0: the program has no answer set at all",
-                   {"these constraints cannot hold together: " + joined(families)});
-}
-
 // How many positions weigh 1, whatever their symbol.
 std::int64_t without_beliefs(const BeliefsEntry& entry) {
   return std::count(entry.believed.begin(), entry.believed.end(), 0);
@@ -156,7 +119,7 @@ Json exact_answer(const ProbArguments& arguments, const ConstraintProgram& progr
   // Then nothing can be asked but how many answer sets there are.
   if (impossible && (!arguments.count || !arguments.queries.empty() || !arguments.distributions.empty() ||
                      arguments.marginals || arguments.sample > 0))
-    refuse_contradiction(program, prob::contradicting_positions(circuit, program, weights));
+    refuse_contradiction(program, prob::contradicting_positions(circuit, program, weights), kExplained);
   std::vector<double> marginals;
   if (!impossible) marginals = prob::marginals(circuit, weights, evaluated, 0);
   Json json;
@@ -211,7 +174,7 @@ Json approximate_answer(const ProbArguments& arguments, const ConstraintProgram&
   const prob::Approximation found = arguments.circuit.approximate(program, entry.beliefs, entry.believed,
                                                                   queries, arguments.seed.value_or(1));
   if (std::isinf(found.log_p_program)) {
-    if (found.bound == 0) refuse_contradiction(program, found.contradicting);
+    if (found.bound == 0) refuse_contradiction(program, found.contradicting, kExplained);
     arguments.circuit.refuse_nothing_found();
   }
   Json json;
@@ -247,8 +210,11 @@ void print_probabilities(const ProbArguments& arguments, const Json& json, std::
   if (json["log_p_program"].is_null()) {
     out << 0;
   } else {
-    const double log_p = json["log_p_program"];
-    out << std::exp(log_p) << " (log " << log_p << ")";
+    const double log_p = json["log_p_program"], p = std::exp(log_p);
+    if (std::isnormal(p))
+      out << p << " (log " << log_p << ")";
+    else
+      out << "e^" << log_p;
   }
   const std::int64_t open = json["without_beliefs"];
   if (open > 0) {
@@ -288,34 +254,12 @@ void print_probabilities(const ProbArguments& arguments, const Json& json, std::
   }
 }
 
-// Without a file there are no beliefs, and every answer set weighs 1.
-std::vector<BeliefsEntry> read_entries(const ProbArguments& arguments, const ConstraintProgram& program) {
-  if (!arguments.beliefs.empty()) return read_beliefs(arguments.beliefs, program);
-  BeliefsEntry entry;
-  entry.beliefs.assign(program.positions.size() * static_cast<std::size_t>(program.max_symbols()), 1.0);
-  entry.believed.assign(program.positions.size(), 0);
-  return {entry};
-}
-
-int give_probabilities(const ProbArguments& arguments) {
-  check_usage(arguments);
-  const ConstraintProgram program = arguments.program->compile(arguments.beliefs).program;
-  const Asked questions = read_questions(arguments, program);
-  std::vector<BeliefsEntry> entries = read_entries(arguments, program);
-  for (const BeliefsEntry& entry : entries) {
-    for (const std::string& warning : entry.warnings) std::cerr << warning << '\n';
-  }
-  Circuit circuit;
-  if (arguments.circuit.exact()) {
-    std::vector<int> nodes;
-    for (const Observation& query : questions.queries) {
-      for (const Observable& observable : query) prob::collect_nodes(observable, nodes);
-    }
-    for (const auto& [atom, observable] : questions.atoms) prob::collect_nodes(observable, nodes);
-    circuit = prob::compile_circuit(program, nodes, arguments.circuit.budget());
-  }
+// Prints the probabilities under each entry; whether all could be given. Who is alone throws.
+bool answer(const ProbArguments& arguments, const ConstraintProgram& program, const Circuit& circuit,
+            const Asked& questions, std::vector<BeliefsEntry>& entries, const std::function<bool()>& alone) {
   bool good = true;
   for (BeliefsEntry& entry : entries) {
+    for (const std::string& warning : entry.warnings) std::cerr << warning << '\n';
     Json json;
     try {
       if (entry.error.empty()) {
@@ -323,7 +267,7 @@ int give_probabilities(const ProbArguments& arguments) {
                                          : approximate_answer(arguments, program, questions, entry);
       }
     } catch (const InputError& error) {
-      if (entries.size() == 1) throw;
+      if (alone()) throw;
       entry.error = error.what();
     }
     if (!entry.error.empty()) {
@@ -335,6 +279,31 @@ int give_probabilities(const ProbArguments& arguments) {
     } else {
       print_probabilities(arguments, json, std::cout);
     }
+  }
+  return good;
+}
+
+int give_probabilities(const ProbArguments& arguments) {
+  check_usage(arguments);
+  const ConstraintProgram program = arguments.program->compile(arguments.beliefs).program;
+  const Asked questions = read_questions(arguments, program);
+  BeliefsReader reader(arguments.beliefs, program);
+  auto entries = reader.some();  // what is wrong with them costs no circuit
+  Circuit circuit;
+  if (arguments.circuit.exact()) {
+    std::vector<int> nodes;
+    for (const Observation& query : questions.queries) {
+      for (const Observable& observable : query) prob::collect_nodes(observable, nodes);
+    }
+    for (const auto& [atom, observable] : questions.atoms) prob::collect_nodes(observable, nodes);
+    circuit = prob::compile_circuit(program, nodes, arguments.circuit.budget());
+  }
+  bool good = true;
+  for (; !entries.empty(); entries = reader.some()) {
+    // Without a file there are no beliefs, and every answer set weighs 1.
+    if (arguments.beliefs.empty()) entries.front().warnings.clear();
+    good = answer(arguments, program, circuit, questions, entries, [&] { return reader.only_one(); }) && good;
+    flush_output();
   }
   return good ? kDone : kInputAtFault;
 }
@@ -349,7 +318,7 @@ Action declare_prob(CLI::App& command) {
   command.add_flag("--marginals", arguments->marginals, "The probability of every symbol of every position");
   command.add_flag("--count", arguments->count, "The number of answer sets");
   command.add_option("--sample", arguments->sample, "Draws this many answer sets by their probability")
-      ->check(whole_number_from(1))
+      ->check(CLI::Range(1, 1'000'000))
       ->type_name("N");
   command.add_option("--seed", arguments->seed, "Seed of the draws; 1 by default")
       ->check(a_seed())

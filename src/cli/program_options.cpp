@@ -22,15 +22,13 @@ asp::GroundOptions ProgramOptions::ground_options() const {
   asp::GroundOptions options = grounding.options();
   for (const std::string& constant : constants) {
     const std::size_t equals = constant.find('=');
-    if (equals == 0 || equals == std::string::npos || equals + 1 == constant.size()) {
-      throw UsageError("-c " + constant + ": expected NAME=VALUE");
+    const std::string name = as_printed(constant.substr(0, equals));
+    const std::string value = equals == std::string::npos ? "" : as_printed(constant.substr(equals + 1));
+    if (name.empty() || value.empty()) throw UsageError("-c " + constant + ": expected NAME=VALUE");
+    for (const auto& [other, before] : options.constants) {
+      if (other == name) throw UsageError("-c " + name + " is given twice: " + before + " and " + value);
     }
-    const std::string name = constant.substr(0, equals);
-    for (const auto& [other, value] : options.constants) {
-      if (other == name)
-        throw UsageError("-c " + name + " is given twice: " + value + " and " + constant.substr(equals + 1));
-    }
-    options.constants.emplace_back(name, constant.substr(equals + 1));
+    options.constants.emplace_back(name, value);
   }
   options.assume = assume;
   options.includes = !no_include;
@@ -42,8 +40,10 @@ std::vector<std::string> externals_named(const asp::GroundProgram& ground, const
   const bool json = documents.find(".safetensors") == std::string::npos;  // tensors have no names
   if (ground.externals.empty() || documents.empty() || !json) return names;
   std::set<std::string> keys;
-  for (const Document& document : read_documents(documents)) {
-    const auto parsed = nlohmann::json::parse(document.text, nullptr, false);
+  keep_documents(documents);
+  Documents all(documents);
+  while (const auto document = all.next()) {
+    const auto parsed = nlohmann::json::parse(document->text, nullptr, false);
     if (!parsed.is_object()) continue;
     const bool wrapped = parsed.contains("assignment") && parsed["assignment"].is_object();
     for (const auto& [key, value] : (wrapped ? parsed["assignment"] : parsed).items()) keys.insert(key);

@@ -1,7 +1,9 @@
 #include "cli/questions.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
+#include <set>
 
 #include "as2/error.h"
 #include "text.h"
@@ -31,13 +33,31 @@ std::vector<std::pair<std::string, prob::Observable>> require_atoms(const compil
   return atoms;
 }
 
-void Questions::ask(const std::string& query) {
-  always_.push_back(add(query));
-  for (const prob::Observable& observable : observations_[always_.back()]) {
-    if (observable.known) continue;
-    std::cerr << "warning: " << in_quotes(observable.text)
-              << " can never hold: the program has no such atom, or #show hides it\n";
+void judge_unknown(const std::vector<std::string>& atoms, const std::vector<std::string>& files,
+                   const asp::GroundOptions& grounding) {
+  if (atoms.empty()) return;
+  // Standard input cannot be read again.
+  if (std::find(files.begin(), files.end(), "-") == files.end()) {
+    const asp::GroundProgram ground = asp::ground(files, grounding);
+    std::set<std::string> names(ground.names.begin(), ground.names.end());
+    names.insert(ground.facts.begin(), ground.facts.end());
+    for (const std::string& atom : atoms) {
+      if (ground.show_all || names.count(atom) == 0) continue;
+      throw InputError(in_quotes(atom) + " is hidden by #show, so its probability cannot be computed",
+                       {"show it, or leave #show out"});
+    }
   }
+  for (const std::string& atom : atoms)
+    std::cerr << "warning: " << in_quotes(atom) << " can never hold: the program has no such atom\n";
+}
+
+std::vector<std::string> Questions::ask(const std::string& query) {
+  always_.push_back(add(query));
+  std::vector<std::string> unknown;
+  for (const prob::Observable& observable : observations_[always_.back()]) {
+    if (!observable.known) unknown.push_back(observable.text);
+  }
+  return unknown;
 }
 
 void Questions::ask_distribution(const std::string& pattern) {
@@ -56,6 +76,12 @@ std::size_t Questions::observe(const std::string& literal, const SourceLocation&
   } catch (const InputError& error) {
     throw InputError(place, "\"observed\" has " + in_quotes(literal), {error.what()});
   }
+}
+
+void Questions::forget_observed() {
+  const std::size_t kept = always_.empty() ? 0 : *std::max_element(always_.begin(), always_.end()) + 1;
+  for (; observations_.size() > kept; texts_.pop_back(), observations_.pop_back())
+    index_.erase(texts_.back());
 }
 
 std::vector<int> Questions::nodes() const {

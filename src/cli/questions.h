@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "as2/compile.h"
 #include "as2/probability.h"
 
 namespace CLI {
@@ -21,18 +22,26 @@ void declare_questions(CLI::App& command, std::vector<std::string>& queries,
 std::vector<std::pair<std::string, prob::Observable>> require_atoms(const compile::ConstraintProgram& program,
                                                                     const std::string& pattern);
 
+// Of atoms that the compiled program does not know: an InputError where `#show` hides one in these files, of
+// which nothing is known then, and else a warning, as they can never hold.
+void judge_unknown(const std::vector<std::string>& atoms, const std::vector<std::string>& files,
+                   const asp::GroundOptions& grounding);
+
 class Questions {
  public:
   // Keeps a reference.
   explicit Questions(const compile::ConstraintProgram& program) : program_(program) {}
 
-  // Of every example: `total(7), not carry(1,1)`. Warns of atoms that the program does not have.
-  void ask(const std::string& query);
+  // Of every example: `total(7), not carry(1,1)`. Returns the atoms that the program does not know.
+  std::vector<std::string> ask(const std::string& query);
   // Of every example: each atom that matches `total(_)`.
   void ask_distribution(const std::string& pattern);
   // Of one example, whose line observes this literal. The index of the question; InputError at `place` where
   // the program has no such atom.
   std::size_t observe(const std::string& literal, const SourceLocation& place);
+
+  // Forgets what single examples observe.
+  void forget_observed();
 
   // The questions for every example, in the order in which they were asked.
   const std::vector<std::size_t>& always() const { return always_; }

@@ -1,5 +1,6 @@
 #include "cli/run.h"
 
+#include <poll.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 #include <sstream>
 
 #include "as2/error.h"
+#include "cli/validators.h"
 #include "cli/version.h"
 #include "files.h"
 #include "text.h"
@@ -79,8 +81,26 @@ const Verb* named_verb(int argc, char** argv, const std::vector<Verb>& verbs) {
 void take_one_value_each(CLI::App& command) {
   for (CLI::Option* option : command.get_options()) {
     if (!option->get_positional()) option->allow_extra_args(false);
+    if (option->get_items_expected_max() > 0) option->check(not_empty());
   }
   for (CLI::App* part : command.get_subcommands({})) take_one_value_each(*part);
+}
+
+// What begins with a dash is read as options, and then something else is missed: how such a file is given.
+std::string notes_on_dashes(int argc, char** argv, const CLI::App& app) {
+  std::string notes;
+  const std::vector<std::string> unknown = app.remaining(/*recurse=*/true);
+  for (int n = 2; n < argc && std::strcmp(argv[n], "--") != 0; ++n) {
+    const std::string word = argv[n];
+    std::error_code ignored;
+    if (word.size() < 2 || word[0] != '-') continue;
+    if (fs::exists(word, ignored)) {
+      notes += "note: " + word + " is read as options; the file is ./" + word + '\n';
+    } else if (std::find(unknown.begin(), unknown.end(), word) != unknown.end()) {
+      notes += "note: there is no option " + word + '\n';
+    }
+  }
+  return notes;
 }
 
 int run_checked(int argc, char** argv, const std::vector<Verb>& verbs, void (*declare_common)(CLI::App&)) {
@@ -115,6 +135,7 @@ int run_checked(int argc, char** argv, const std::vector<Verb>& verbs, void (*de
     const int code = app.exit(error, out, err);
     std::cout << out.str();
     std::cerr << readable(err.str());
+    if (code != 0) std::cerr << readable(notes_on_dashes(argc, argv, app));
     return code == 0 ? kDone : kUsage;
   }
   for (const auto& [command, action] : actions) {
@@ -162,16 +183,24 @@ int report_file_fault(const fs::filesystem_error& error) {
   }
 }
 
+// What went wrong with an earlier write to standard output, of which the streams keep only that it did.
+int why_output_fails() {
+  if (::write(STDOUT_FILENO, "", 0) < 0) return errno;
+  pollfd output{STDOUT_FILENO, POLLOUT, 0};
+  ::poll(&output, 1, 0);
+  return (output.revents & POLLERR) != 0 ? EPIPE : ENOSPC;
+}
+
+}  // namespace
+
 // Output that did not arrive is worse than none: the reader takes a cut document for a whole one.
-void require_written_output() {
+void flush_output() {
   std::cout.flush();
   errno = 0;
   const bool flushed = std::fflush(stdout) == 0;
   if (std::cout && flushed && !std::ferror(stdout)) return;
-  throw_file_error("standard output", "cannot be written", errno != 0 ? errno : ENOSPC);
+  throw_file_error("standard output", "cannot be written", errno != 0 ? errno : why_output_fails());
 }
-
-}  // namespace
 
 int continue_in_tensor_program() {
   return hand_to_tensor_program(command_line);
@@ -183,7 +212,7 @@ int run(int argc, char** argv, const std::vector<Verb>& verbs, void (*declare_co
   std::signal(SIGXFSZ, SIG_IGN);  // a file too large for `ulimit -f` is an error to report, not an end
   try {
     const int code = run_checked(argc, argv, verbs, declare_common);
-    require_written_output();
+    flush_output();
     return code;
   } catch (const InputError& error) {
     std::cerr << error.what() << '\n';

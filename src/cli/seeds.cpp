@@ -1,5 +1,6 @@
 #include "cli/seeds.h"
 
+#include <algorithm>
 #include <sstream>
 
 #include "as2/error.h"
@@ -21,7 +22,11 @@ std::vector<std::int64_t> parse_seeds(const std::string& text) {
     for (std::int64_t seed = first; seed <= last; ++seed) seeds.push_back(seed);
   } else {
     std::stringstream words(text);
-    for (std::string word; std::getline(words, word, ',');) seeds.push_back(number(word));
+    for (std::string word; std::getline(words, word, ',');) {
+      seeds.push_back(number(word));
+      if (std::count(seeds.begin(), seeds.end(), seeds.back()) > 1)
+        throw UsageError("--seeds " + text + ": " + word + " stands there twice");
+    }
   }
   if (seeds.empty()) fail();
   return seeds;

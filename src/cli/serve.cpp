@@ -26,7 +26,7 @@ Action declare_serve(CLI::App& command) {
       ->capture_default_str();
   command
       .add_option("--host", arguments->server.host,
-                  "Address to listen on; 0.0.0.0 lets other machines in, who may then use this one's time")
+                  "Address to listen on; 0.0.0.0 lets other machines in, which may then use this one's time")
       ->capture_default_str();
   command.add_option("--page", arguments->page, "Folder of the page; default: the one that was built")
       ->type_name("FOLDER");
@@ -58,7 +58,9 @@ Action declare_serve(CLI::App& command) {
       std::cerr
           << "warning: the page is not built here, so only the API is served; `./as2 serve` builds it\n";
     serve::serve(options, stop_on_interrupt(), [&](int port) {
-      std::cerr << "http://" << options.host << ":" << port << " (Ctrl-C ends)" << std::endl;
+      const bool v6 = options.host.find(':') != std::string::npos;
+      std::cerr << "http://" << (v6 ? "[" + options.host + "]" : options.host) << ":" << port
+                << " (Ctrl-C ends)" << std::endl;
     });
     return kDone;
   };

@@ -29,6 +29,7 @@ int check_shortcuts(const ShortcutArguments& a) {
   task::TaskOptions options;
   options.with_pictures = false;
   options.grounding = a.grounding.options();
+  options.warn = [](const asp::Warning& warning) { print_warnings({warning}); };
   const task::Task task(config, options);
   train::read_model(settings, static_cast<std::int64_t>(task.classes().size()));
   settings.refuse_unused();  // a misspelt label would change the count without a word

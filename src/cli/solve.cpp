@@ -203,8 +203,11 @@ class Solving {
   void show(const std::string& image, const Picture& picture, const boards::PhotoAnswer& found) {
     const infer::Answer& answer = found.answer;
     Json json = arguments_.json ? board_json(solver_, answer, arguments_.explain) : Json::object();
+    if (arguments_.json) json["timed_out"] = found.timed_out;
     if (!answer.completable) {
-      const InputError error({image}, no_completion(solver_, answer), {"saw " + found.saw});
+      std::vector<std::string> notes{"saw " + found.saw};
+      if (found.timed_out) notes.push_back(out_of_time());
+      const InputError error({image}, no_completion(solver_, answer), notes);
       fail(image, error.what(), json);
       return;
     }
@@ -223,8 +226,14 @@ class Solving {
                 << board_text(solver_, answer,
                               {arguments_.threshold.value_or(BoardTextOptions{}.threshold),
                                arguments_.explain, colour_wanted()})
-                << entries_text(solver_, answer, found.entries) << std::flush;
+                << entries_text(solver_, answer, found.entries)
+                << (found.timed_out ? "  " + out_of_time() + "\n" : "") << std::flush;
     }
+  }
+
+  static std::string out_of_time() {
+    return "time ran out before everything was tried: searches for one photo end after " +
+           in_digits(boards::kPhotoSeconds) + " s";
   }
 
   void fail(const std::string& image, const std::string& error, Json json) {

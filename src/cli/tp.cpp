@@ -125,16 +125,20 @@ int evaluate(const TpArguments& arguments) {
   refuse_silent_violation(program);
   const tp::SoftTp soft(program);
   int code = kDone;
-  for (const BeliefsEntry& entry : read_beliefs(arguments.beliefs, program)) {
-    for (const std::string& warning : entry.warnings) std::cerr << warning << '\n';
-    const bool good = entry.error.empty();
-    const Json json = good ? answer(program, soft, entry.beliefs, arguments) : Json{{"error", entry.error}};
-    if (!good) code = kInputAtFault;
-    if (arguments.json) {
-      print_document(json);
-    } else {
-      print_answer(json, std::cout);
+  BeliefsReader reader(arguments.beliefs, program);
+  for (auto entries = reader.some(); !entries.empty(); entries = reader.some()) {
+    for (const BeliefsEntry& entry : entries) {
+      for (const std::string& warning : entry.warnings) std::cerr << warning << '\n';
+      const bool good = entry.error.empty();
+      const Json json = good ? answer(program, soft, entry.beliefs, arguments) : Json{{"error", entry.error}};
+      if (!good) code = kInputAtFault;
+      if (arguments.json) {
+        print_document(json);
+      } else {
+        print_answer(json, std::cout);
+      }
     }
+    flush_output();
   }
   return code;
 }

@@ -23,6 +23,7 @@
 #include "files.h"
 #include "json_text.h"
 #include "peak_memory.h"
+#include "text.h"
 #include "train/device_memory.h"
 #include "train/folder_lock.h"
 #include "train/shortcuts.h"
@@ -112,7 +113,7 @@ std::string ended_text(train::Ended ended) {
     case train::Ended::kStopAt:
       return "done, validation reached train.stop_at: ";
     case train::Ended::kInterrupted:
-      return "stopped; go on with: as2 train --resume ";
+      return "stopped; continue with: as2 train --resume ";
   }
   return "";
 }
@@ -138,7 +139,7 @@ std::string command_line(const TrainArguments& a) {
   return text;
 }
 
-// The settings given on the command line; the flags come first, so that --set can override them.
+// The settings given on the command line.
 std::vector<std::string> overrides_of(const TrainArguments& a) {
   std::vector<std::string> overrides;
   if (a.time_budget) overrides.push_back("train.time_budget=" + json_text(json(*a.time_budget)));
@@ -175,19 +176,24 @@ train::Settings resumed_settings(const TrainArguments& a, const std::string& con
   const std::string file = config_file(a).string();
   train::Settings settings;
   settings.add_text(configuration, file);
-  // Repeating an option that the run was started with is allowed; changing it is not.
+  const auto name = [&] { return settings.text("name", ""); };
+  const auto preset = [&] { return settings.text("preset", ""); };
+  const auto seed = [&] { return std::to_string(settings.integer("seed", 0, 0, INT64_MAX)); };
+  const std::string was_name = name(), was_preset = preset(), was_seed = seed();
+  for (const char* source : {"perception_from", "reasoner_from", "start_from"})
+    settings.set(source, "");  // the resumed state holds the weights already
+  for (const std::string& setting : overrides_of(a)) settings.add_override(setting);
+  // Repeating what the run was started with is allowed; changing it is not.
   const auto same = [&](const std::string& option, const std::string& said, const std::string& was) {
     if (!said.empty() && said != was)
       throw InputError({file}, "the run's " + option + " is " + was + ", not " + said,
                        {"start a new run for another " + option});
   };
-  same("task", fs::path(a.task).stem().string(), settings.text("name", ""));
-  same("preset", fs::path(a.preset).stem().string(), settings.text("preset", ""));
-  same("seed", a.seed ? std::to_string(*a.seed) : "",
-       std::to_string(settings.integer("seed", 0, 0, INT64_MAX)));
-  for (const char* source : {"perception_from", "reasoner_from", "start_from"})
-    settings.set(source, "");  // the resumed state holds the weights already
-  for (const std::string& setting : overrides_of(a)) settings.add_override(setting);
+  same("task", fs::path(a.task).stem().string(), was_name);
+  same("task", name(), was_name);
+  same("preset", fs::path(a.preset).stem().string(), was_preset);
+  same("preset", preset(), was_preset);
+  same("seed", seed(), was_seed);
   return settings;
 }
 
@@ -207,7 +213,7 @@ void refuse_to_replace(const fs::path& folder) {
     if (std::error_code none; !fs::exists(folder / kept, none)) continue;
     throw InputError({folder.string()}, "a run is here already",
                      {"`as2 train --resume " + folder.string() + "` goes on with it",
-                      "to train anew give another --out, or remove the folder"});
+                      "to train again, give another --out or remove the folder"});
   }
   // A run has a state before it has metrics: these are somebody else's.
   if (std::error_code none; fs::exists(folder / "metrics.jsonl", none))
@@ -268,6 +274,13 @@ Prepared prepare(const TrainArguments& a, const std::string& resumed, const Repo
                                               : resumed_settings(a, resumed);
   Prepared prepared;
   train::Config& config = prepared.config = train::read_config(settings);
+  if (!a.data_dir.empty() && !task::reads_mnist(config))
+    throw UsageError("--data-dir does not apply: the task '" + config.task + "' reads no picture of MNIST");
+  if (config.train.time_budget > 0 && settings.is_override("train.epochs")) {
+    throw UsageError(
+        (a.epochs ? "--epochs" : "--set train.epochs") + std::string(" does not apply: the time budget of ") +
+        in_digits(config.train.time_budget) + " s ends the run; --time-budget 0 trains by epochs");
+  }
   prepared.folder =
       !a.resume.empty() ? fs::path(a.resume)
       : !a.out.empty()
@@ -284,6 +297,7 @@ Prepared prepare(const TrainArguments& a, const std::string& resumed, const Repo
   task_options.grounding = a.grounding.options();
   task_options.stop = &stop_on_interrupt();
   task_options.report = [&](const std::string& text) { report.say(text); };
+  if (writes) task_options.warn = [](const asp::Warning& warning) { print_warnings({warning}); };
   prepared.task = std::make_unique<train::Task>(config, task_options);
   prepared.model = train::read_model(settings, static_cast<std::int64_t>(prepared.task->classes().size()));
   settings.refuse_unused();
@@ -439,18 +453,20 @@ Action declare_train(CLI::App& command) {
                      "a task that ships (sudoku, addition, greater, …) or a task's TOML file");
   command.add_option("--preset", a->preset, "a preset of the task, or a TOML file; default: the task's own");
   command.add_option("--set", a->settings, "any setting, as in --set train.rate=1e-3");
-  command.add_option("--seed", a->seed, "seed of the weights and of the data order; default: 0");
+  command.add_option("--seed", a->seed, "seed of the weights and of the data order; default: 0")
+      ->check(a_seed());
   command.add_option("--seeds", a->seeds, "several runs, 0..2 or 0,3,7: mean and deviation of their scores")
       ->excludes("--seed");
   command.add_option("--device", a->device, "auto, cpu, cuda or cuda:N")->capture_default_str();
   command.add_option("--out", a->out, "the run's folder; default: runs/TASK-PRESET-SEED");
   command
       .add_option("--resume", a->resume,
-                  "goes on with the run in this folder; --epochs, --set and the like change its settings")
+                  "continues the run in this folder; --epochs, --set and the like change its settings")
       ->excludes("--seeds", "--out");
   command
-      .add_option("--time-budget", a->time_budget,
-                  "seconds to train and validate; the learning rate follows the time")
+      .add_option(
+          "--time-budget", a->time_budget,
+          "seconds to train and validate, whatever the preset's epochs; the learning rate follows the time")
       ->check(number_between(0, 1e9));
   command.add_option("--epochs", a->epochs, "train.epochs");
   command.add_option("--batch", a->batch, "train.batch");

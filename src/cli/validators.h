@@ -2,8 +2,10 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <string>
 
@@ -23,20 +25,29 @@ inline CLI::Validator number_between(double low, double high) {
   return CLI::Validator(check, "", "number");
 }
 
-// A whole number; CLI::PositiveNumber would print the greatest double when it refuses one.
+// A whole number of 64 bits; CLI::PositiveNumber would print the greatest double when it refuses one, and
+// CLI11 reads `-1` into an unsigned number as the largest one, and so any that is too large.
 inline CLI::Validator whole_number_from(std::int64_t low) {
   const auto check = [=](const std::string& text) -> std::string {
     char* end = nullptr;
+    errno = 0;
     const long long value = std::strtoll(text.c_str(), &end, 10);
-    if (!text.empty() && *end == '\0' && value >= low) return "";
+    if (!text.empty() && *end == '\0' && errno == 0 && value >= low) return "";
+    if (errno == ERANGE && value > 0)
+      return text + " is too large: at most " + std::to_string(std::numeric_limits<std::int64_t>::max());
     return text + " is not a whole number from " + std::to_string(low) + " on";
   };
   return CLI::Validator(check, "", "whole number");
 }
 
-// A seed: CLI11 would read `-1` into an unsigned number as the largest one.
-inline CLI::Range a_seed() {
-  return CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max());
+inline CLI::Validator a_seed() {
+  return whole_number_from(0);
+}
+
+// An option whose value is the empty text was meant to have one: a variable of the shell is not set.
+inline CLI::Validator not_empty() {
+  return CLI::Validator([](const std::string& text) { return text.empty() ? "the value is empty" : ""; }, "",
+                        "not empty");
 }
 
 }  // namespace as2::cli

@@ -112,61 +112,88 @@ void print(const verify::Verdict& verdict) {
   }
 }
 
-int verify_assignments(const VerifyArguments& arguments) {
-  refuse_what_clingo_cannot_read(arguments.program->files);
-  const asp::GroundOptions ground_options = arguments.program->ground_options();
-  asp::GroundProgram ground = asp::ground(arguments.program->files, ground_options);
-  const std::vector<std::string> named = externals_named(ground, arguments.assignments);
-  asp::free_externals(ground, named);
-  const auto program = compile::compile(ground).program;
-  const std::vector<Document> documents = read_documents(arguments.assignments);
+// Documents that are verified together: clingo grounds the program once for all of them.
+constexpr std::size_t kDocumentsAtOnce = 1000;
 
-  std::vector<verify::ChosenAtoms> assignments;
-  std::vector<std::size_t> ends(documents.size());    // of each document's assignments
-  std::vector<std::string> errors(documents.size());  // empty: the document holds assignments
-  for (std::size_t k = 0; k < documents.size(); ++k) {
+class Verifying {
+ public:
+  explicit Verifying(const VerifyArguments& arguments) : arguments_(arguments) {
+    refuse_what_clingo_cannot_read(arguments.program->files);
+    const asp::GroundOptions ground_options = arguments.program->ground_options();
+    asp::GroundProgram ground = asp::ground(arguments.program->files, ground_options);
+    const std::vector<std::string> named = externals_named(ground, arguments.assignments);
+    asp::free_externals(ground, named);
+    program_ = compile::compile(ground).program;
+    options_.constants = ground_options.constants;
+    options_.assume = ground_options.assume;
+    options_.assume.insert(options_.assume.end(), named.begin(), named.end());
+    options_.time_limit_seconds = arguments.time_limit;
+  }
+
+  int run() {
+    Documents documents(arguments_.assignments);
+    while (documents.take(kDocumentsAtOnce, [&](const Document& one) { read(one, documents); })) {
+      answer();
+      flush_output();
+    }
+    return code_;
+  }
+
+ private:
+  // A document's place among `assignments_`, or why it holds none.
+  struct Read {
+    std::size_t begin = 0, end = 0;
+    std::string error;
+  };
+
+  void read(const Document& document, Documents& documents) {
+    Read read{assignments_.size(), 0, ""};
     try {
-      for (const compile::Assignment& assignment : parse_document(documents[k], program)) {
-        assignments.push_back(verify::chosen_atoms(program, assignment));
-        assignments.back().shown = compile::shown_atoms(program, assignment);
+      for (const compile::Assignment& assignment : parse_document(document, program_)) {
+        assignments_.push_back(verify::chosen_atoms(program_, assignment));
+        assignments_.back().shown = compile::shown_atoms(program_, assignment);
       }
     } catch (const InputError& error) {
-      if (documents.size() == 1) throw;
-      errors[k] = error.what();
+      if (documents.only_one()) throw;
+      read.error = error.what();
       std::cerr << error.what() << '\n';
     }
-    ends[k] = assignments.size();
+    read.end = assignments_.size();
+    read_.push_back(read);
   }
-  verify::VerifyOptions options;
-  options.constants = ground_options.constants;
-  options.assume = ground_options.assume;
-  options.assume.insert(options.assume.end(), named.begin(), named.end());
-  options.time_limit_seconds = arguments.time_limit;
-  const std::vector<verify::Verdict> verdicts =
-      verify::verify(arguments.program->files, assignments, options);
 
-  std::string said;
-  int code = kDone;
-  std::size_t next = 0;
-  for (std::size_t k = 0; k < documents.size(); ++k) {
-    if (!errors[k].empty()) {
-      std::cout << (arguments.json ? line_of({{"error", errors[k]}}) : "error") << '\n';
-      code = kInputAtFault;
-      continue;
+  // Prints the verdicts on what was read, and forgets it.
+  void answer() {
+    const std::vector<verify::Verdict> verdicts =
+        verify::verify(arguments_.program->files, assignments_, options_);
+    for (const Read& read : read_) {
+      if (!read.error.empty()) {
+        std::cout << (arguments_.json ? line_of({{"error", read.error}}) : "error") << '\n';
+        code_ = kInputAtFault;
+        continue;
+      }
+      const verify::Verdict verdict = verdict_on_all(verdicts.data() + read.begin, read.end - read.begin);
+      if (arguments_.json) {
+        std::cout << line_of(json_of(verdict)) << '\n';
+      } else {
+        print(verdict);
+      }
+      if (!verdict.message.empty() && verdict.message != said_)
+        std::cerr << "warning: " << readable(verdict.message) << '\n';
+      said_ = verdict.message;
     }
-    const verify::Verdict verdict = verdict_on_all(verdicts.data() + next, ends[k] - next);
-    next = ends[k];
-    if (arguments.json) {
-      std::cout << line_of(json_of(verdict)) << '\n';
-    } else {
-      print(verdict);
-    }
-    if (!verdict.message.empty() && verdict.message != said)
-      std::cerr << "warning: " << readable(verdict.message) << '\n';
-    said = verdict.message;
+    read_.clear();
+    assignments_.clear();
   }
-  return code;
-}
+
+  const VerifyArguments& arguments_;
+  ConstraintProgram program_;
+  verify::VerifyOptions options_;
+  std::vector<Read> read_;
+  std::vector<verify::ChosenAtoms> assignments_;
+  std::string said_;
+  int code_ = kDone;
+};
 
 }  // namespace
 
@@ -190,7 +217,7 @@ Action declare_verify(CLI::App& command) {
       "it\n"
       "did not finish, `valid` is null (`unknown` without --json) and `message` says why; that is exit 0, "
       "too.");
-  return [arguments] { return verify_assignments(*arguments); };
+  return [arguments] { return Verifying(*arguments).run(); };
 }
 
 }  // namespace as2::cli

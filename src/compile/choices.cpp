@@ -47,7 +47,7 @@ class ChoiceFinder {
     result.constraint_is_bound.assign(program_.constraints.size(), 0);
     for (const NormalRule& rule : program_.exactly_one) {
       ChoiceGroup group;
-      group.statement = rule.statement >= 0 ? rule.statement : origins_.of(rule.head.front());
+      group.statement = rule.statement >= 0 ? rule.statement : origins_.of_disjunction(rule.head);
       group.atoms = rule.head;
       for (const WeightedLit& literal : rule.body) group.body.push_back(literal.lit);
       claim(std::move(group), result);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "overloaded.h"
+#include "text.h"
 
 namespace as2::compile {
 namespace {
@@ -125,14 +126,15 @@ int ConstraintProgram::max_symbols() const {
 }
 
 int ConstraintProgram::find_position(const std::string& name) const {
+  const std::string wanted = as_printed(name);
   const auto found = std::find_if(positions.begin(), positions.end(),
-                                  [&](const Position& position) { return position.name == name; });
+                                  [&](const Position& position) { return position.name == wanted; });
   return found == positions.end() ? -1 : static_cast<int>(found - positions.begin());
 }
 
 int ConstraintProgram::find_symbol(int position, const std::string& symbol) const {
   const std::vector<std::string>& symbols = positions[position].symbols;
-  const auto found = std::find(symbols.begin(), symbols.end(), symbol);
+  const auto found = std::find(symbols.begin(), symbols.end(), as_printed(symbol));
   return found == symbols.end() ? -1 : static_cast<int>(found - symbols.begin());
 }
 

@@ -1,5 +1,8 @@
 #include "compile/origin.h"
 
+#include <algorithm>
+#include <set>
+
 #include "asp/symbol.h"
 
 namespace as2::compile {
@@ -42,6 +45,24 @@ int Origins::rule_of(asp::Atom atom) const {
     if (kind == StatementKind::kRule || kind == StatementKind::kClue) result = k;
   }
   return result;
+}
+
+int Origins::of_disjunction(const std::vector<asp::Atom>& head) const {
+  int result = -1;
+  std::size_t fewest = 0;
+  for (const int k : statements_of(head.front())) {
+    const asp::Statement& statement = ground_.statements[static_cast<std::size_t>(k)];
+    const bool has_all = std::all_of(head.begin(), head.end(), [&](asp::Atom atom) {
+      const std::vector<int>& candidates = statements_of(atom);
+      return std::find(candidates.begin(), candidates.end(), k) != candidates.end();
+    });
+    const std::size_t predicates =
+        std::set<std::string>(statement.heads.begin(), statement.heads.end()).size();
+    if (statement.kind != StatementKind::kRule || !has_all || (result >= 0 && predicates >= fewest)) continue;
+    result = k;
+    fewest = predicates;
+  }
+  return result < 0 ? of(head.front()) : result;
 }
 
 }  // namespace as2::compile

@@ -19,6 +19,8 @@ class Origins {
   int of_self_negation(asp::Atom atom) const;
   // The last rule (no choice) with the predicate in its head; -1 if there is none.
   int rule_of(asp::Atom atom) const;
+  // The rule with all these predicates in its head and the fewest others, the first of these; else as `of`.
+  int of_disjunction(const std::vector<asp::Atom>& head) const;
 
  private:
   const std::vector<int>& statements_of(asp::Atom atom) const;

@@ -6,6 +6,7 @@
 #include "compile/dump.h"
 #include "compile/groups.h"
 #include "compile/shift.h"
+#include "stop.h"
 
 namespace as2::compile {
 namespace {
@@ -164,10 +165,12 @@ const std::vector<Pass>& passes() {
   return kPasses;
 }
 
-Compiled compile(const asp::GroundProgram& ground, const PassObserver& observe) {
+Compiled compile(const asp::GroundProgram& ground, const PassObserver& observe,
+                 const std::atomic<bool>* stop) {
   Compilation compilation(ground);
   compilation.result.warnings = ground.warnings;
   for (const Pass& pass : passes()) {
+    throw_if_stopped(stop, "compiling the program");
     pass.run(compilation);
     if (observe) observe(pass.name, pass.dump(compilation));
   }

@@ -87,11 +87,10 @@ class Reader {
   // Adds to a scene the symbols that are known where it has no picture.
   void give(std::size_t n, infer::Scene& scene) const {
     const auto row = static_cast<std::int64_t>(n);
-    const std::vector<int>& pictured = task_.pictures().positions;
     for (const int position : evidence_positions_[n]) {
       const int symbol = instances_.shows[row][position];
       const bool may =
-          instances_.known[row][position] || !std::binary_search(pictured.begin(), pictured.end(), position);
+          instances_.known[row][position] || !task::has_picture(instances_, task_.pictures(), row, position);
       const auto place =
           std::lower_bound(scene.begin(), scene.end(), position,
                            [](const infer::Picture& picture, int at) { return picture.position < at; });
@@ -218,6 +217,11 @@ double valid_share(const compile::ConstraintProgram& program, const Answers& ans
          static_cast<double>(std::max<std::size_t>(1, answers.assignments.size()));
 }
 
+// Null where there is nothing to judge.
+json share(double part, double whole) {
+  return whole > 0 ? json(part / whole) : json();
+}
+
 // Training is told nothing of an example, so that it cannot know what a class is called.
 bool says_nothing(const task::Supervision& supervision) {
   const auto is_set = [](char flag) { return flag != 0; };
@@ -253,11 +257,8 @@ json measure(const task::Task& task, const Answers& answers, const task::Table<s
     if (certify) chosen.push_back(verify::chosen_atoms(compiled, answer));
   }
   const double n = static_cast<double>(std::max<std::int64_t>(1, count));
-  const auto share = [](std::int64_t part, std::int64_t whole) {
-    return whole == 0 ? json() : json(static_cast<double>(part) / static_cast<double>(whole));
-  };
-  json result = {{"cell", share(right, known)},
-                 {"board", share(right_boards, labelled_boards)},
+  json result = {{"cell", share(static_cast<double>(right), static_cast<double>(known))},
+                 {"board", share(static_cast<double>(right_boards), static_cast<double>(labelled_boards))},
                  {"csr", satisfied / n},
                  {"vcsr", nullptr}};
   if (!certify) return result;
@@ -338,8 +339,9 @@ json evaluate_boards(infer::PerceiverAndGuide& networks, const task::Task& task,
     for (std::size_t n = 0; n < evidence.size(); ++n) {
       for (const int position : evidence[n]) {
         const auto at = static_cast<std::size_t>(position);
-        const std::int16_t label = instances.labels[static_cast<std::int64_t>(n)][position];
-        if (label < 0) continue;
+        const auto example = static_cast<std::int64_t>(n);
+        const std::int16_t label = instances.labels[example][position];
+        if (label < 0 || !task::has_picture(instances, task.pictures(), example, position)) continue;
         const int symbol = most_likely(beliefs.evidence[n], symbols, at);
         known += 1;
         read += label == symbol;
@@ -372,26 +374,28 @@ json evaluate_tuples(infer::PerceiverAndGuide& networks, const task::Task& task,
   const NetworkBeliefs beliefs = reader.beliefs(true);
   const bool sum = has_sum(task);
   const auto accuracies = [&](const Answers& answers) {
-    double digits = 0, sums = 0;
-    std::int64_t pictures = 0;
-    for (std::size_t n = 0; n < answers.assignments.size(); ++n) {
-      const auto row = static_cast<std::int64_t>(n);
-      bool rest = true;
-      for (std::size_t position = 0; position < answers.assignments[n].size(); ++position) {
-        const bool right = instances.labels[row][position] == answers.assignments[n][position];
-        if (instances.evidence[row][position]) {
+    double digits = 0, pictures = 0, sums = 0, examples = 0;
+    for (std::int64_t n = 0; n < instances.size(); ++n) {
+      const Assignment& answer = answers.assignments[static_cast<std::size_t>(n)];
+      bool labelled = false, rest = true;
+      for (std::size_t position = 0; position < task.program().positions.size(); ++position) {
+        const std::int16_t label = instances.labels[n][position];
+        if (label < 0) continue;
+        const bool right = !answer.empty() && label == answer[position];
+        if (instances.evidence[n][position]) {
           digits += right;
           ++pictures;
         } else {
           rest = rest && right;
+          labelled = true;
         }
       }
-      sums += rest && !answers.assignments[n].empty();
+      sums += labelled && rest;
+      examples += labelled;
     }
-    json figures = {{"digit_accuracy", digits / static_cast<double>(std::max<std::int64_t>(1, pictures))}};
+    json figures = {{"digit_accuracy", share(digits, pictures)}};
     if (sum) {
-      figures["sum_accuracy"] =
-          sums / static_cast<double>(std::max<std::size_t>(1, answers.assignments.size()));
+      figures["sum_accuracy"] = share(sums, examples);
     } else if (const json observed = observed_accuracy(task, instances, answers); !observed.is_null()) {
       figures["observed_accuracy"] = observed;
     }
@@ -425,28 +429,33 @@ json evaluate_pictures(infer::PerceiverAndGuide& networks, const task::Task& tas
   };
   Bin all, bins[kBins];
   double likelihood = 0;
+  std::int64_t pictures = 0;
   for (std::size_t n = 0; n < beliefs.evidence.size(); ++n) {
     for (const int given : reader.evidence_positions()[n]) {
+      const auto row = static_cast<std::int64_t>(n);
+      if (!task::has_picture(instances, task.pictures(), row, given)) continue;
+      ++pictures;
       const auto position = static_cast<std::size_t>(given);
       const double* const p = beliefs.evidence[n].data() + position * symbols;
       const int read = most_likely(beliefs.evidence[n], symbols, position),
-                label = instances.labels[static_cast<std::int64_t>(n)][position];
+                label = instances.labels[row][position];
+      if (label < 0) continue;
       Bin& bin = bins[std::min(kBins - 1, static_cast<int>(p[read] * kBins))];
       for (Bin* counted : {&all, &bin}) {
         counted->count += 1;
         counted->right += read == label;
         counted->confidence += p[read];
       }
-      likelihood += std::log(std::max(1e-30, label < 0 ? 0 : p[label]));
+      likelihood += std::log(std::max(1e-30, p[label]));
     }
   }
   // Expected calibration error.
   double error = 0;
-  for (const Bin& bin : bins) error += std::abs(bin.right - bin.confidence) / all.count;
-  return {{"digit_accuracy", all.right / all.count},
-          {"examples", static_cast<std::int64_t>(all.count)},
-          {"negative_log_likelihood", -likelihood / all.count},
-          {"calibration_error", error}};
+  for (const Bin& bin : bins) error += std::abs(bin.right - bin.confidence);
+  return {{"digit_accuracy", share(all.right, all.count)},
+          {"examples", pictures},
+          {"negative_log_likelihood", share(-likelihood, all.count)},
+          {"calibration_error", share(error, all.count)}};
 }
 
 json evaluate(infer::PerceiverAndGuide& networks, const task::Task& task, const task::Instances& instances,

@@ -33,7 +33,8 @@ Trained load_trained(const std::filesystem::path& weights, const std::string& ta
     settings.without_effect(section, "it is for training");
   settings.refuse_unused(/*overrides=*/true);
   trained.task = std::make_unique<task::Task>(config, options);
-  if (same) trained.warning = infer::changed_program(card, trained.task->program());
+  if (same && !settings.is_override("program.compiled"))
+    trained.warning = infer::changed_program(card, trained.task->program());
   if (!card.network.perception) return trained;
   // Without pictures the reasoner is measured alone, and symbols need not be classes of pictures.
   if (config.images.positions.empty() && card.network.kind == infer::ReasonerKind::kNone) {

@@ -206,7 +206,7 @@ Card read_card(const fs::path& weights) {
         {"weights are a .safetensors file with its card, a .json file of the same name, beside it"});
   }
   const std::string file = path.string();
-  const json whole = parse_json(read_file(path), {file, 1}, nullptr, false);
+  const json whole = parse_json(read_file(path, kLargestText), {file, 1}, nullptr, false);
   if (whole.is_discarded()) throw InputError({file}, "not a model card: expected a JSON object");
   const Fields fields(whole, "", file);
   if (fields.get("version") != json(kCardVersion)) {

@@ -6,6 +6,7 @@
 #include <set>
 #include <sstream>
 
+#include "compile/position_hints.h"
 #include "files.h"
 #include "json_text.h"
 #include "text.h"
@@ -111,9 +112,9 @@ ExampleReader::ExampleReader(const compile::ConstraintProgram& program, const Pi
 int ExampleReader::require_position(const std::string& name, const SourceLocation& place) const {
   const auto found = index_.find(name);
   if (found != index_.end()) return found->second;
+  if (const int position = program_.find_position(name); position >= 0) return position;
   throw InputError(place, "the program has no position " + in_quotes(name),
-                   {program_.positions.empty() ? "it has none at all"
-                                               : "positions are named like " + program_.positions[0].name});
+                   {compile::position_hint(program_, name)});
 }
 
 int ExampleReader::require_pictured(const std::string& name, const SourceLocation& place) const {
@@ -149,14 +150,17 @@ ExampleLine ExampleReader::parse(const std::string& text, const SourceLocation& 
     if (!file.is_string() || file.get<std::string>().empty())
       throw InputError(place,
                        "the picture of " + in_quotes(name) + " is " + printed(file) + ", expected a file");
-    line.images[position] = (folder / file.get<std::string>()).string();
+    // JSON's own check takes `p(1,_)` and `p(1, _)` for two.
+    if (!line.images.emplace(position, (folder / file.get<std::string>()).string()).second)
+      throw InputError(place, in_quotes(name) + " is given twice");
   }
   for (const auto& [name, value] : labels.items()) {
     const int position = require_position(name, place);
     const std::string symbol = symbol_text(value, name, place);
     const int index = program_.find_symbol(position, symbol);
     if (index < 0) throw InputError(place, name + " has no symbol " + in_quotes(symbol));
-    line.labels[position] = index;
+    if (!line.labels.emplace(position, index).second)
+      throw InputError(place, in_quotes(name) + " is given twice");
   }
   line.lists_evidence = object.contains("evidence");
   if (line.lists_evidence) {

@@ -149,20 +149,26 @@ class Reader {
     const auto found = in_.find(name);
     if (found == in_.end()) return;
     ++used_;
-    try {
-      if constexpr (std::is_enum_v<Value>) {
-        value = enum_of<Value>(found->get<std::string>(), section_, name);
-      } else {
-        value = found->get<Value>();
-      }
-    } catch (const json::exception&) {
-      section_.refuse(name, "is " + json_text(*found) + ", which has the wrong type");
-    }
-    // Whole numbers are sizes and counts.
-    if constexpr (std::is_integral_v<Value> && !std::is_same_v<Value, bool>) {
+    const auto expect = [&](bool right) {
+      if (!right) section_.refuse(name, "is " + json_text(*found) + ", which has the wrong type");
+    };
+    // A value is looked at before it is converted: 1e20 is no int, and `true` is no number.
+    if constexpr (std::is_enum_v<Value>) {
+      expect(found->is_string());
+      value = enum_of<Value>(found->get<std::string>(), section_, name);
+    } else if constexpr (std::is_same_v<Value, bool>) {
+      expect(found->is_boolean());
+      value = found->get<bool>();
+    } else if constexpr (std::is_integral_v<Value>) {  // a size or a count
       section_.count(name, *found, most);
-    } else if constexpr (std::is_same_v<Value, decltype(PerceptionOptions::channels)>) {
+      value = found->get<Value>();
+    } else if constexpr (std::is_floating_point_v<Value>) {
+      expect(found->is_number());
+      value = found->get<Value>();
+    } else {
+      expect(found->is_array() && found->size() == value.size());
       for (const json& channels : *found) section_.count(name, channels, most);
+      value = found->get<Value>();
     }
   }
   // Call when all fields are listed.

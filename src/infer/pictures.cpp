@@ -1,10 +1,11 @@
 #include "infer/pictures.h"
 
 #include <algorithm>
-#include <numeric>
 
+#include "compile/position_hints.h"
 #include "formats/image.h"
 #include "infer/network_options.h"
+#include "text.h"
 
 namespace as2::infer {
 
@@ -32,6 +33,16 @@ bool matches_any(const std::vector<std::string>& patterns, const std::string& na
                      [&](const std::string& pattern) { return matches(pattern, name); });
 }
 
+std::vector<int> positions_named(const compile::ConstraintProgram& program, const std::string& name) {
+  if (const int position = program.find_position(name); position >= 0) return {position};
+  const std::string pattern = as_printed(name);
+  std::vector<int> named;
+  for (std::size_t i = 0; i < program.positions.size(); ++i) {
+    if (matches(pattern, program.positions[i].name)) named.push_back(static_cast<int>(i));
+  }
+  return named;
+}
+
 PictureMap map_pictures(const compile::ConstraintProgram& program, const std::vector<std::string>& patterns,
                         const std::vector<std::string>& classes) {
   PictureMap map;
@@ -53,20 +64,45 @@ PictureMap map_pictures(const compile::ConstraintProgram& program, const std::ve
   }
   if (map.positions.empty() && !patterns.empty()) {
     throw InputError("no position of the program matches images.positions",
-                     program.positions.empty()
-                         ? std::vector<std::string>{"the program has no position"}
-                         : std::vector<std::string>{"positions are named like " + program.positions[0].name});
+                     {compile::position_names(program)});
   }
   return map;
 }
 
-std::vector<std::uint8_t> read_picture(const std::string& path) {
-  std::vector<std::uint8_t> grey =
-      formats::resize(formats::read_image(path), kPictureSide, kPictureSide).pixels;
-  const auto total = std::accumulate(grey.begin(), grey.end(), std::int64_t{0});
-  if (2 * total > 255 * static_cast<std::int64_t>(grey.size())) {
-    for (std::uint8_t& pixel : grey) pixel = static_cast<std::uint8_t>(255 - pixel);
+namespace {
+
+// The median of a margin as wide as MNIST leaves around its digits: a thin frame or strokes that reach the
+// edge cover less than half of it. The mean of a picture says nothing of its paper, as ink may cover most of
+// it.
+int paper_of(const formats::Image& picture) {
+  constexpr int kMargin = 4;
+  std::vector<std::uint8_t> margin;
+  for (int y = 0; y < picture.height; ++y) {
+    for (int x = 0; x < picture.width; ++x) {
+      if (std::min({x, y, picture.width - 1 - x, picture.height - 1 - y}) < kMargin)
+        margin.push_back(picture.at(x, y));
+    }
   }
+  const auto middle = margin.begin() + static_cast<std::ptrdiff_t>(margin.size() / 2);
+  std::nth_element(margin.begin(), middle, margin.end());
+  return *middle;
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> read_picture(const std::string& path) {
+  const formats::Image picture = formats::resize(formats::read_image(path), kPictureSide, kPictureSide);
+  const int paper = paper_of(picture);
+  // Squares, so that strokes outweigh the noise and the shadows of the paper.
+  std::int64_t lighter = 0, darker = 0;
+  for (const std::uint8_t pixel : picture.pixels) {
+    const std::int64_t contrast = pixel - paper;
+    (contrast > 0 ? lighter : darker) += contrast * contrast;
+  }
+  const int ink = lighter >= darker ? 1 : -1;
+  std::vector<std::uint8_t> grey;
+  for (const std::uint8_t pixel : picture.pixels)
+    grey.push_back(static_cast<std::uint8_t>(std::max(0, ink * (pixel - paper))));
   return grey;
 }
 

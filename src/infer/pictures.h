@@ -12,6 +12,8 @@ namespace as2::infer {
 // `name` matches `pattern`, in which `*` stands for any text.
 bool matches(const std::string& pattern, const std::string& name);
 bool matches_any(const std::vector<std::string>& patterns, const std::string& name);
+// The position of this name, or else those that it matches as a pattern; none where there is none.
+std::vector<int> positions_named(const compile::ConstraintProgram& program, const std::string& name);
 
 struct PictureMap {
   std::vector<int> positions;              // that have pictures when they are evidence, ascending
@@ -25,8 +27,8 @@ PictureMap map_pictures(const compile::ConstraintProgram& program, const std::ve
                         const std::vector<std::string>& classes);
 
 // A user's picture, PNG, JPEG, BMP or PGM of any size, as perception reads it: 28 × 28 grey bytes, ink 255 on
-// paper 0. It is scaled by averaging areas, and turned round where most of it is light. InputError where the
-// file cannot be read.
+// paper 0. It is scaled by averaging areas. The shade of its margin is the paper's; ink is what differs from
+// it, lighter or darker. InputError where the file cannot be read.
 std::vector<std::uint8_t> read_picture(const std::string& path);
 
 // Whether perception has anything to look at. A picture without ink is no evidence, unless it is said to be:

@@ -12,15 +12,15 @@ std::pair<std::string, std::string> parse_constant(const std::string& text, cons
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
     throw InputError(place, "found the constant " + in_quotes(text) + ", expected one like n=3");
-  return {text.substr(0, equals), text.substr(equals + 1)};
+  return {as_printed(text.substr(0, equals)), as_printed(text.substr(equals + 1))};
 }
 
 std::shared_ptr<const compile::ConstraintProgram> load_program(const ProgramSource& source) {
   return load_program(source, asp::GroundOptions());
 }
 
-std::shared_ptr<const compile::ConstraintProgram> load_program(const ProgramSource& source,
-                                                               asp::GroundOptions grounding) {
+std::pair<std::string, asp::GroundOptions> what_to_ground(const ProgramSource& source,
+                                                          asp::GroundOptions grounding) {
   std::error_code none;
   const bool compiled = !source.compiled.empty() && fs::exists(source.compiled, none);
   if (!compiled && !source.beside.empty() && !fs::exists(source.file, none))
@@ -28,8 +28,16 @@ std::shared_ptr<const compile::ConstraintProgram> load_program(const ProgramSour
                      "the program that the model was trained with is not there, nor is it " + source.beside,
                      {"put the program beside the weights"});
   grounding.constants = compiled ? Constants() : source.constants;
-  return std::make_shared<compile::ConstraintProgram>(
-      compile::compile_files({compiled ? source.compiled : source.file}, grounding).program);
+  return {compiled ? source.compiled : source.file, std::move(grounding)};
+}
+
+std::shared_ptr<const compile::ConstraintProgram> load_program(const ProgramSource& source,
+                                                               asp::GroundOptions grounding,
+                                                               std::vector<asp::Warning>* warnings) {
+  const auto [file, options] = what_to_ground(source, std::move(grounding));
+  compile::Compiled result = compile::compile_files({file}, options);
+  if (warnings) *warnings = std::move(result.warnings);
+  return std::make_shared<compile::ConstraintProgram>(std::move(result.program));
 }
 
 std::string located_path(const std::string& written, const fs::path& folder) {

@@ -14,6 +14,8 @@ constexpr std::int64_t kUnguidedNodes = 1000;
 // less, even with a million positions.
 constexpr double kTie = 1e-3;
 
+constexpr double kLeastSeconds = 1e-3;  // 0 would be no limit
+
 class Stopwatch {
  public:
   // Seconds since the last call.
@@ -26,10 +28,16 @@ class Stopwatch {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-decode::DecodeOptions within_budget(const SolverOptions& options) {
+decode::DecodeOptions within_budget(const SolverOptions& options, Deadline until = {}) {
   decode::DecodeOptions decoding;
   decoding.time_budget_seconds = options.time_budget_seconds;
+  if (until) {
+    const double left = std::chrono::duration<double>(*until - std::chrono::steady_clock::now()).count();
+    const double own = decoding.time_budget_seconds > 0 ? decoding.time_budget_seconds : left;
+    decoding.time_budget_seconds = std::max(std::min(own, left), kLeastSeconds);
+  }
   decoding.node_budget = options.node_budget;
+  decoding.stop = options.stop;
   return decoding;
 }
 
@@ -106,7 +114,7 @@ std::vector<Evidence> Solver::look(const std::vector<Scene>& scenes, SolveTimes*
   return seen;
 }
 
-std::vector<Answer> Solver::answer(std::vector<Evidence> evidence, SolveTimes* times) {
+std::vector<Answer> Solver::answer(std::vector<Evidence> evidence, SolveTimes* times, Deadline until) {
   Stopwatch watch;
   SolveTimes nobody;
   SolveTimes& spent = times ? *times : nobody;
@@ -119,7 +127,7 @@ std::vector<Answer> Solver::answer(std::vector<Evidence> evidence, SolveTimes* t
   std::vector<Answer*> open;
   for (Answer& answer : answers) open.push_back(&answer);
   if (may_spare_guide()) {
-    decode(open, kUnguidedNodes);
+    decode(open, kUnguidedNodes, until);
     open.erase(
         std::remove_if(open.begin(), open.end(), [](const Answer* answer) { return is_settled(*answer); }),
         open.end());
@@ -130,13 +138,14 @@ std::vector<Answer> Solver::answer(std::vector<Evidence> evidence, SolveTimes* t
     spent.asked += open.size();
   }
   spent.reasoning += watch.lap();
-  decode(open, options_.node_budget);
+  decode(open, options_.node_budget, until);
   for (Answer& answer : answers) {
     conclude(answer);
     // Then only the next best, or the guide's choice among equals, is not proved.
     if (answer.decoded.status == decode::Status::kSatisfied && answer.decoded.gap == 0)
       answer.decoded.status = decode::Status::kOptimal;
-    if (options_.unique && answer.completable && answer.unique == std::optional(false)) read_again(answer);
+    if (options_.unique && answer.completable && answer.unique == std::optional(false))
+      read_again(answer, until);
   }
   spent.decoding += watch.lap();
   return answers;
@@ -163,8 +172,8 @@ void Solver::guide(const std::vector<Answer*>& answers) {
   for (std::size_t n = 0; n < answers.size(); ++n) answers[n]->reasoned = std::move(guided[n].beliefs);
 }
 
-void Solver::decode(const std::vector<Answer*>& answers, std::int64_t node_budget) const {
-  decode::DecodeOptions options = within_budget(options_);
+void Solver::decode(const std::vector<Answer*>& answers, std::int64_t node_budget, Deadline until) const {
+  decode::DecodeOptions options = within_budget(options_, until);
   options.node_budget = node_budget;
   options.models = 2;
   options.minimal_conflict = false;
@@ -174,8 +183,8 @@ void Solver::decode(const std::vector<Answer*>& answers, std::int64_t node_budge
   for (std::size_t n = 0; n < answers.size(); ++n) answers[n]->decoded = std::move(decoded[n]);
 }
 
-void Solver::read_again(Answer& answer) const {
-  decode::DecodeOptions options = within_budget(options_);
+void Solver::read_again(Answer& answer, Deadline until) const {
+  decode::DecodeOptions options = within_budget(options_, until);
   options.unique = true;
   options.unique_margin = options_.misreading;
   options.minimal_conflict = false;

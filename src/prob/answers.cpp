@@ -7,6 +7,7 @@
 #include "prob/log_space.h"
 #include "prob/natural.h"
 #include "random.h"
+#include "stop.h"
 
 namespace as2::prob {
 namespace {
@@ -171,7 +172,7 @@ std::vector<compile::Assignment> most_probable(const Circuit& circuit, const Wei
 }
 
 std::vector<compile::Assignment> draw(const Circuit& circuit, const Weights& weights, int count,
-                                      std::uint64_t seed) {
+                                      std::uint64_t seed, const std::atomic<bool>* stop) {
   const auto values =
       values_of(circuit, weights, [](const int* first, const int* last, const std::vector<double>& known) {
         double greatest = kNothing;
@@ -185,6 +186,7 @@ std::vector<compile::Assignment> draw(const Circuit& circuit, const Weights& wei
   const std::vector<char> sums = sums_of(circuit);
   std::vector<compile::Assignment> drawn;
   for (int k = 0; k < count; ++k) {
+    throw_if_stopped(stop, "drawing answers");
     Random random(seed, static_cast<std::uint64_t>(k));
     drawn.push_back(descend(circuit, sums, [&](int item, const int* first, const int* last) {
       double left = random.unit();
@@ -218,7 +220,7 @@ std::vector<int> contradicting_positions(const Circuit& circuit, const compile::
   return guilty;
 }
 
-std::string count_answers(const Circuit& circuit) {
+std::string count_answers(const Circuit& circuit, const std::atomic<bool>* stop) {
   if (circuit.root < 0) return "0";
   if (circuit.root < circuit.inputs()) return "1";
   const int inputs = circuit.inputs();
@@ -229,6 +231,7 @@ std::string count_answers(const Circuit& circuit) {
   };
   for (const Layer& layer : circuit.layers) {
     for (int n = layer.begin; n < layer.end; ++n) {
+      throw_if_stopped(stop, "counting answers");
       Natural value(layer.sum ? 0 : 1);
       for (std::int64_t e = circuit.begin[n]; e < circuit.begin[n + 1]; ++e) {
         const Natural& child = value_of(circuit.children[e]);

@@ -8,6 +8,7 @@
 #include "prob/log_space.h"
 #include "prob/observation.h"
 #include "random.h"
+#include "stop.h"
 
 namespace as2::prob {
 namespace {
@@ -77,7 +78,7 @@ int forbid_weightless(ConstraintProgram& program, const decode::Beliefs& weights
 
 Approximation sum_best(const ConstraintProgram& program, const decode::Beliefs& beliefs,
                        const std::vector<char>& believed, const std::vector<Observation>& queries, int most,
-                       double seconds) {
+                       double seconds, const std::atomic<bool>* stop) {
   const std::size_t stride = static_cast<std::size_t>(program.max_symbols());
   const decode::Beliefs weights = weights_of(program, beliefs, believed);
   Approximation result;
@@ -92,8 +93,10 @@ Approximation sum_best(const ConstraintProgram& program, const decode::Beliefs& 
   decode::DecodeOptions options;
   options.models = most;
   options.time_budget_seconds = seconds;
+  options.stop = stop;
   const decode::Decoder decoder(std::move(possible));
   const decode::Decoded decoded = decoder.decode({weights, {}, {}, {}}, options);
+  throw_if_stopped(stop, "the search for answers");
   const bool ordered = decoded.status == decode::Status::kOptimal;
   if (decoded.models.empty()) {
     result.bound = decoded.status == decode::Status::kUnsatisfiable ? 0 : 1;
@@ -134,7 +137,7 @@ Approximation sum_best(const ConstraintProgram& program, const decode::Beliefs& 
 
 Approximation sum_drawn(const ConstraintProgram& program, const decode::Beliefs& beliefs,
                         const std::vector<char>& believed, const std::vector<Observation>& queries, int count,
-                        std::uint64_t seed) {
+                        std::uint64_t seed, const std::atomic<bool>* stop) {
   const std::size_t stride = static_cast<std::size_t>(program.max_symbols());
   const decode::Beliefs weights = weights_of(program, beliefs, believed);
   Approximation result;
@@ -143,6 +146,7 @@ Approximation sum_drawn(const ConstraintProgram& program, const decode::Beliefs&
   int kept = 0;
   Assignment assignment(program.positions.size());
   for (int k = 0; k < count; ++k) {
+    throw_if_stopped(stop, "drawing answers");
     for (std::size_t i = 0; i < assignment.size(); ++i) {
       const std::size_t size = program.positions[i].symbols.size();
       const double* row = weights.data() + i * stride;

@@ -30,6 +30,7 @@
 #include "prob/node_store.h"
 #include "prob/order.h"
 #include "prob/residual.h"
+#include "stop.h"
 
 namespace as2::prob {
 namespace {
@@ -189,6 +190,7 @@ class CircuitSearch {
 
   void count_decision() {
     if (++decisions_ > most_decisions_) throw OutOfDecisions();
+    throw_if_stopped(budget_.stop, "compiling the circuit");
     if (budget_.seconds > 0 && Clock::now() > deadline_) throw OutOfTime();
     if (budget_.bytes > 0 && bytes() > budget_.bytes) throw OutOfMemory();
   }
@@ -239,9 +241,8 @@ std::vector<Order> orders_of(const decode::Problem& problem) {
        "draws answers (`as2 prob`, `as2 predict`; approximate() in Python)",
        "clues as facts, or a smaller program, leave less to compile; `--time-budget` and "
        "`--memory-budget` allow more (time_budget= and memory_budget= in Python)",
-       "in training losses.circuit.seconds and losses.circuit.mib allow more; losses.query takes its answer "
-       "sets "
-       "and its score from the circuit, approximate or not, and losses.constraint does without"});
+       "in training losses.circuit.seconds and losses.circuit.mib allow more; losses.query.approx = "
+       "\"search\", where positions alone are observed, and losses.constraint do without a circuit"});
 }
 
 }  // namespace

@@ -71,28 +71,22 @@ std::string stripped(const std::string& text) {
   return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
 }
 
-std::string without_blanks(const std::string& text) {
-  std::string result;
-  bool quoted = false;
-  for (std::size_t k = 0; k < text.size(); ++k) {
-    if (text[k] == '"' && (k == 0 || text[k - 1] != '\\')) quoted = !quoted;
-    if (quoted || !std::isspace(static_cast<unsigned char>(text[k]))) result += text[k];
+asp::Symbol atom_symbol(const std::string& text, const std::string& remedy) {
+  const std::string why = in_quotes(text) + " is no atom";
+  asp::Symbol symbol;
+  try {
+    symbol = asp::parse_symbol(as_printed(text));
+  } catch (const InputError&) {
+    throw InputError(why, {remedy});
   }
-  return result;
-}
-
-asp::Symbol atom_symbol(const std::string& text) {
-  asp::Symbol symbol = asp::parse_symbol(without_blanks(text));
-  if (symbol.kind != asp::Symbol::Kind::kConstant && symbol.kind != asp::Symbol::Kind::kFunction) {
-    throw InputError(in_quotes(text) + " is no atom",
-                     {"an atom is a name with or without arguments: total(7)"});
-  }
+  if (symbol.kind != asp::Symbol::Kind::kConstant && symbol.kind != asp::Symbol::Kind::kFunction)
+    throw InputError(why, {remedy});
   return symbol;
 }
 
 Observable position_literal(const ConstraintProgram& program, const std::string& name,
                             const std::string& symbol) {
-  const int position = program.find_position(without_blanks(name));
+  const int position = program.find_position(name);
   if (position < 0) {
     throw InputError("the program has no position " + in_quotes(name),
                      {"a literal is an atom, `not` an atom, or POSITION=SYMBOL"});
@@ -121,11 +115,11 @@ std::string with_any(const std::string& pattern) {
     return k < pattern.size() && (std::isalnum(static_cast<unsigned char>(pattern[k])) || pattern[k] == '_');
   };
   std::string text;
-  bool quoted = false;
+  Strings strings;
   for (std::size_t k = 0; k < pattern.size(); ++k) {
-    if (pattern[k] == '"' && (k == 0 || pattern[k - 1] != '\\')) quoted = !quoted;
+    const bool string = strings.take(pattern[k]);
     const bool alone = pattern[k] == '_' && !in_word(k + 1) && !(k > 0 && in_word(k - 1));
-    if (alone && !quoted) {
+    if (alone && !string) {
       text += kAny;
     } else {
       text += pattern[k];
@@ -163,7 +157,8 @@ Observation parse_observation(const ConstraintProgram& program, const std::strin
                        {"expected literals with commas between them: total(7), not carry(1,1)"});
     }
     bool negated = false;
-    while (piece.compare(0, 4, "not ") == 0) {
+    while (piece.size() > 3 && piece.compare(0, 3, "not") == 0 &&
+           std::isspace(static_cast<unsigned char>(piece[3])) != 0) {
       negated = !negated;
       piece = stripped(piece.substr(4));
     }
@@ -182,7 +177,11 @@ Observation parse_observation(const ConstraintProgram& program, const std::strin
                          {"name one of them; of all of them a distribution can be asked: --distribution, "
                           "distribution() in Python"});
       }
-      const std::string name = atom_symbol(piece).str();
+      const std::string name =
+          atom_symbol(piece,
+                      "literals are atoms with or without `not`, and commas between them: "
+                      "total(7), not carry(1,1)")
+              .str();
       if (const auto atom = atoms.find(name); atom != atoms.end()) {
         observable = atom->second;
       } else {
@@ -197,7 +196,8 @@ Observation parse_observation(const ConstraintProgram& program, const std::strin
 
 std::vector<std::pair<std::string, Observable>> matching_atoms(const ConstraintProgram& program,
                                                                const std::string& pattern) {
-  const asp::Symbol wanted = atom_symbol(with_any(pattern));
+  const asp::Symbol wanted =
+      atom_symbol(with_any(pattern), "a pattern is a name with or without arguments, `_` for any: total(_)");
   std::vector<std::pair<asp::Symbol, Observable>> found;
   for (const auto& [text, observable] : atoms_of(program)) {
     asp::Symbol symbol = asp::parse_symbol(text);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 
 namespace as2::prob {
 namespace {
@@ -12,6 +13,8 @@ using Words = std::vector<std::uint64_t>;
 // Past this many words touched, the number of neighbours takes the place of the fill: also a tree
 // decomposition, usually a little wider, at a fraction of the price.
 constexpr std::int64_t kMostWork = std::int64_t{1} << 25;
+// A graph is a matrix of bits: 128 MiB of this many vertices. More are decided in the order of their names.
+constexpr std::size_t kMostPositions = std::size_t{1} << 15;
 
 class Graph {
  public:
@@ -65,36 +68,55 @@ class Graph {
   std::int64_t work_ = 0;
 };
 
-Graph primal_graph(const decode::Problem& problem) {
-  Graph graph(problem.positions);
-  const auto connect = [&](const decode::Table& table) {
-    for (int row = 0; row < table.rows(); ++row) {
-      std::vector<int> clique;
-      for (const int* item = table.first(row); item != table.last(row); ++item)
+// Hands every set of positions that some constraint mentions to `take`.
+template <class Take>
+void for_each_clique(const decode::Problem& problem, const Take& take) {
+  std::vector<int> clique;
+  for (const decode::Table* table : {&problem.slots, &problem.nogoods}) {
+    for (int row = 0; row < table->rows(); ++row) {
+      clique.clear();
+      for (const int* item = table->first(row); item != table->last(row); ++item)
         clique.push_back(problem.position_of_literal(*item));
-      graph.connect(std::move(clique));
+      if (!clique.empty()) take(clique);
     }
-  };
-  connect(problem.slots);
-  connect(problem.nogoods);
-  for (const decode::LinearConstraint& linear : problem.linears) {
-    std::vector<int> clique = linear.positions;
-    if (linear.guard >= 0) clique.push_back(linear.guard);
-    graph.connect(std::move(clique));
   }
-  return graph;
+  for (const decode::LinearConstraint& linear : problem.linears) {
+    clique = linear.positions;
+    if (linear.guard >= 0) clique.push_back(linear.guard);
+    if (!clique.empty()) take(clique);
+  }
 }
 
-}  // namespace
+// The positions in sets that no constraint connects with one another, each ascending.
+std::vector<std::vector<int>> components_of(const decode::Problem& problem) {
+  std::vector<int> parent(static_cast<std::size_t>(problem.positions));
+  std::iota(parent.begin(), parent.end(), 0);
+  const auto root = [&](int v) {
+    while (parent[v] != v) v = parent[v] = parent[parent[v]];
+    return v;
+  };
+  for_each_clique(problem, [&](const std::vector<int>& clique) {
+    for (const int v : clique) parent[root(v)] = root(clique.front());
+  });
+  std::vector<std::vector<int>> components;
+  std::vector<int> index(parent.size(), -1);
+  for (int v = 0; v < problem.positions; ++v) {
+    int& own = index[root(v)];
+    if (own < 0) {
+      own = static_cast<int>(components.size());
+      components.emplace_back();
+    }
+    components[own].push_back(v);
+  }
+  return components;
+}
 
-std::vector<int> tree_order(const decode::Problem& problem) {
-  Graph graph = primal_graph(problem);
-  const int count = problem.positions;
+// The vertices in the order in which they are eliminated.
+std::vector<int> elimination_order(Graph& graph, int count) {
   std::vector<std::int64_t> price(count);
   std::vector<char> gone(count, 0);
   std::vector<char> stale(count, 1);
-  std::vector<int> rank(problem.real, 0);
-  int next = problem.real;
+  std::vector<int> order;
   for (int step = 0; step < count; ++step) {
     int best = -1;
     for (int v = 0; v < count; ++v) {
@@ -106,7 +128,7 @@ std::vector<int> tree_order(const decode::Problem& problem) {
       if (best < 0 || price[v] < price[best]) best = v;
     }
     gone[best] = 1;
-    if (best < problem.real) rank[best] = --next;
+    order.push_back(best);
     // A vertex's degree changes with its own edges, its fill with those among its neighbours too.
     const bool fills = price[best] > 0 && graph.work() < kMostWork;
     graph.for_each_neighbour(best, [&](int u) {
@@ -114,6 +136,43 @@ std::vector<int> tree_order(const decode::Problem& problem) {
       if (fills) graph.for_each_neighbour(u, [&](int w) { stale[w] = 1; });
     });
     graph.eliminate(best);
+  }
+  return order;
+}
+
+}  // namespace
+
+std::vector<int> tree_order(const decode::Problem& problem) {
+  const std::vector<std::vector<int>> components = components_of(problem);
+  std::vector<int> component_of(static_cast<std::size_t>(problem.positions)), place(component_of.size());
+  for (std::size_t c = 0; c < components.size(); ++c) {
+    for (std::size_t k = 0; k < components[c].size(); ++k) {
+      component_of[components[c][k]] = static_cast<int>(c);
+      place[components[c][k]] = static_cast<int>(k);
+    }
+  }
+  std::vector<std::vector<std::vector<int>>> cliques(components.size());
+  for_each_clique(problem, [&](std::vector<int> clique) {
+    const auto component = static_cast<std::size_t>(component_of[clique.front()]);
+    for (int& v : clique) v = place[v];
+    if (components[component].size() <= kMostPositions) cliques[component].push_back(std::move(clique));
+  });
+  std::vector<int> rank(problem.real, 0);
+  int next = problem.real;
+  const auto eliminate = [&](int v) {
+    if (v < problem.real) rank[v] = --next;
+  };
+  for (std::size_t c = 0; c < components.size(); ++c) {
+    const std::vector<int>& positions = components[c];
+    if (positions.size() == 1 || positions.size() > kMostPositions) {
+      std::for_each(positions.rbegin(), positions.rend(), eliminate);
+      continue;
+    }
+    const int count = static_cast<int>(positions.size());
+    Graph graph(count);
+    for (std::vector<int>& clique : cliques[c]) graph.connect(std::move(clique));
+    cliques[c].clear();
+    for (const int v : elimination_order(graph, count)) eliminate(positions[v]);
   }
   return rank;
 }

@@ -48,6 +48,18 @@ struct CircuitOperator::Impl {
     return there;
   }
 
+  // In float32 or float64.
+  torch::Tensor checked(const torch::Tensor& given) const {
+    AS2_REQUIRE(given.dim() == 2 && given.size(1) == circuit.inputs(), "weights must be [batch, inputs]");
+    const bool low = given.scalar_type() != torch::kFloat32 && given.scalar_type() != torch::kFloat64;
+    return low ? given.to(torch::kFloat32) : given;
+  }
+
+  // Whether there is a kernel for them.
+  bool takes(const torch::Tensor& weights) const {
+    return evaluation == Evaluation::kFused && (!weights.is_cuda() || cuda_takes(weights));
+  }
+
   prob::Circuit circuit;
   Evaluation evaluation;
   torch::Tensor believed_positions;  // [positions, 1], bool
@@ -68,12 +80,17 @@ const prob::Circuit& CircuitOperator::circuit() const {
 }
 
 at::Tensor CircuitOperator::log_value(const at::Tensor& given) const {
-  AS2_REQUIRE(given.dim() == 2 && given.size(1) == impl_->circuit.inputs(),
-              "weights must be [batch, inputs]");
-  const bool low = given.scalar_type() != torch::kFloat32 && given.scalar_type() != torch::kFloat64;
-  const torch::Tensor weights = low ? given.to(torch::kFloat32) : given;
-  const bool fused = impl_->evaluation == Evaluation::kFused && (!weights.is_cuda() || cuda_takes(weights));
-  return fused ? fused_log_value(impl_->fused, weights) : impl_->composed.log_value(weights);
+  const torch::Tensor weights = impl_->checked(given);
+  return impl_->takes(weights) ? fused_log_value(impl_->fused, weights) : impl_->composed.log_value(weights);
+}
+
+std::pair<at::Tensor, at::Tensor> CircuitOperator::evaluate(const at::Tensor& given) const {
+  const torch::Tensor weights = impl_->checked(given).detach();
+  if (impl_->takes(weights)) return fused_evaluate(impl_->fused, weights);
+  const torch::AutoGradMode enabled(true);
+  const torch::Tensor leaf = weights.clone().requires_grad_(true);
+  const torch::Tensor value = impl_->composed.log_value(leaf);
+  return {value.detach(), torch::autograd::grad({value.sum()}, {leaf})[0]};
 }
 
 at::Tensor CircuitOperator::weights(const at::Tensor& beliefs, const at::Tensor& allowed,

@@ -63,24 +63,30 @@ kernels::CircuitArrays FusedArrays::on_cuda(const torch::Tensor& like) const {
 
 namespace {
 
+std::pair<torch::Tensor, torch::Tensor> evaluate(const FusedArraysPtr& arrays, const torch::Tensor& given,
+                                                 bool wants_gradient) {
+  const torch::Tensor weights = given.contiguous();
+  torch::Tensor values = torch::empty({weights.size(0)}, weights.options());
+  torch::Tensor gradient;
+  if (wants_gradient) gradient = torch::empty_like(weights);
+  if (weights.is_cuda()) {
+    cuda_evaluate(arrays->on_cuda(weights), weights, values, gradient);
+  } else {
+    AT_DISPATCH_FLOATING_TYPES(weights.scalar_type(), "circuit", [&] {
+      kernels::cpu::evaluate<scalar_t>(arrays->on_cpu(), weights.size(0), weights.data_ptr<scalar_t>(),
+                                       values.data_ptr<scalar_t>(),
+                                       wants_gradient ? gradient.data_ptr<scalar_t>() : nullptr);
+    });
+  }
+  return {std::move(values), std::move(gradient)};
+}
+
 // The gradient is computed with the value: the kernel has every item's logarithm at hand, and only one tensor
 // of the weights' size stays until the backward pass.
 struct LogValue : torch::autograd::Function<LogValue> {
   static torch::Tensor forward(AutogradContext* context, const torch::Tensor& given,
                                const FusedArraysPtr& arrays, bool wants_gradient) {
-    const torch::Tensor weights = given.contiguous();
-    torch::Tensor values = torch::empty({weights.size(0)}, weights.options());
-    torch::Tensor gradient;
-    if (wants_gradient) gradient = torch::empty_like(weights);
-    if (weights.is_cuda()) {
-      cuda_evaluate(arrays->on_cuda(weights), weights, values, gradient);
-    } else {
-      AT_DISPATCH_FLOATING_TYPES(weights.scalar_type(), "circuit", [&] {
-        kernels::cpu::evaluate<scalar_t>(arrays->on_cpu(), weights.size(0), weights.data_ptr<scalar_t>(),
-                                         values.data_ptr<scalar_t>(),
-                                         wants_gradient ? gradient.data_ptr<scalar_t>() : nullptr);
-      });
-    }
+    const auto [values, gradient] = evaluate(arrays, given, wants_gradient);
     if (wants_gradient) context->save_for_backward({gradient});
     keep_edges(context, {given});
     return values;
@@ -93,6 +99,12 @@ struct LogValue : torch::autograd::Function<LogValue> {
 };
 
 }  // namespace
+
+std::pair<torch::Tensor, torch::Tensor> fused_evaluate(const FusedArraysPtr& arrays,
+                                                       const torch::Tensor& weights) {
+  const torch::NoGradGuard no_graph;
+  return evaluate(arrays, weights, true);
+}
 
 torch::Tensor fused_log_value(const FusedArraysPtr& arrays, const torch::Tensor& weights) {
   return LogValue::apply(weights, arrays, weights.requires_grad() && torch::GradMode::is_enabled());

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "as2/probability.h"
@@ -32,6 +33,10 @@ using FusedArraysPtr = c10::intrusive_ptr<FusedArrays>;
 
 // [batch] from `weights` [batch, inputs], float32 or float64.
 torch::Tensor fused_log_value(const FusedArraysPtr& arrays, const torch::Tensor& weights);
+
+// The same and its gradient [batch, inputs], without a graph.
+std::pair<torch::Tensor, torch::Tensor> fused_evaluate(const FusedArraysPtr& arrays,
+                                                       const torch::Tensor& weights);
 
 // Whether the CUDA kernels take these weights; never in a build without CUDA.
 bool cuda_takes(const torch::Tensor& weights);

@@ -104,7 +104,11 @@ std::string word(const std::string& field, const json& value) {
 
 void add_field(const Field& field, const json& value, Call& call) {
   const std::string name = option(field.name);
-  const auto add = [&](const std::string& text) { call.arguments.push_back(name + "=" + text); };
+  const auto add = [&](const std::string& text) {
+    // `--name=` would take the word behind it for its value.
+    if (text.empty()) throw InputError("field " + in_quotes(field.name) + ": the value is empty");
+    call.arguments.push_back(name + "=" + text);
+  };
   switch (field.kind) {
     case Kind::kFlag:
       if (!value.is_boolean()) refuse(field.name, "true or false", value);
@@ -186,13 +190,20 @@ const std::vector<std::string>& json_verbs() {
   return verbs;
 }
 
+Reply error_reply(int status, const std::string& message) {
+  return {status, json_text(json{{"error", message}}) + "\n"};
+}
+
 Call call_of_document(const std::string& verb, const std::string& body, const CallLimits& limits) {
   const auto endpoint = std::find_if(endpoints().begin(), endpoints().end(),
                                      [&](const Endpoint& candidate) { return verb == candidate.verb; });
   AS2_REQUIRE(endpoint != endpoints().end(), "a verb of json_verbs()");
   const json document = parse(body);
   Call call;
-  call.arguments = {verb};
+  // gringo's share of both limits is smaller than the verb's, so that its own message comes first.
+  call.arguments = {verb, "--no-include", "--json",
+                    "--grounding-seconds=" + std::to_string(limits.seconds * 0.8),
+                    "--grounding-mib=" + std::to_string(limits.mib / 2)};
   add_program(*endpoint, document, call);
   for (const std::string& name : endpoint->required) {
     if (!document.contains(name)) throw InputError("field '" + name + "' is missing");
@@ -206,11 +217,6 @@ Call call_of_document(const std::string& verb, const std::string& body, const Ca
     }
     add_field(*field, value, call);
   }
-  // gringo's share of both limits is smaller than the verb's, so that its own message comes first.
-  call.arguments.push_back("--no-include");
-  call.arguments.push_back("--grounding-seconds=" + std::to_string(limits.seconds * 0.8));
-  call.arguments.push_back("--grounding-mib=" + std::to_string(limits.mib / 2));
-  call.arguments.push_back("--json");
   return call;
 }
 

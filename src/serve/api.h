@@ -25,6 +25,15 @@ struct CallLimits {
   std::int64_t mib = 2048;  // memory of each of its processes
 };
 
+// An HTTP status and a JSON document.
+struct Reply {
+  int status = 200;
+  std::string body;
+};
+
+// {"error": message}
+Reply error_reply(int status, const std::string& message);
+
 // The verbs that take a JSON document: check, decode, prob, tp, verify.
 const std::vector<std::string>& json_verbs();
 

@@ -19,6 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
+constexpr std::int64_t kMostPrinted = std::int64_t{32} << 20;  // parsed it takes ten times as much
+
 std::string text_of(const Json& document) {
   return json_text(document) + "\n";
 }
@@ -65,7 +67,8 @@ std::string without_end(std::string text) {
   return text;
 }
 
-// A note of the verb may name an option that only who started the server can give.
+// A note of the verb may name an option that only who started the server can give, and the usage of a command
+// line is of no help to who has none.
 std::string in_words_of_the_api(std::string text) {
   const std::pair<std::string, std::string> options[] = {
       {"--grounding-seconds", "--time-limit of `as2 serve`"}, {"--grounding-mib", "--memory of `as2 serve`"}};
@@ -73,6 +76,8 @@ std::string in_words_of_the_api(std::string text) {
     if (const std::size_t at = text.find(option); at != std::string::npos)
       text.replace(at, option.size(), own);
   }
+  constexpr std::string_view kHelp = "\nRun with --help for more information.";
+  if (const std::size_t at = text.find(kHelp); at != std::string::npos) text.erase(at, kHelp.size());
   return text;
 }
 
@@ -99,13 +104,14 @@ Reply reply_of(const ChildResult& result) {
 
 }  // namespace
 
-Reply error_reply(int status, const std::string& message) {
-  return {status, text_of({{"error", message}})};
-}
-
 Jobs::Jobs(const JobOptions& options) : options_(options) {
   program_ = fs::read_symlink("/proc/self/exe").string();
-  std::string pattern = (fs::temp_directory_path() / "as2-serve-XXXXXX").string();
+  std::error_code error;
+  const fs::path temporary = fs::temp_directory_path(error);
+  if (error)
+    throw EnvironmentError("there is no folder for temporary files: " + error.message(),
+                           {"set TMPDIR to one that can be written to"});
+  std::string pattern = (temporary / "as2-serve-XXXXXX").string();
   if (!::mkdtemp(pattern.data())) throw_file_error(pattern, "cannot be made", errno);
   folder_ = pattern;
 }
@@ -158,6 +164,7 @@ Reply Jobs::run_now(const std::function<Call()>& make_call) {
   ChildOptions limits;
   limits.seconds = options_.limits.seconds;
   limits.bytes = options_.limits.mib << 20;
+  limits.printed = kMostPrinted;
   limits.folder = folder.path();
   const ChildResult result = run_child(program_, call.arguments, "", limits);
   if (result.timed_out) {
@@ -167,7 +174,9 @@ Reply Jobs::run_now(const std::function<Call()>& make_call) {
                                 " s\nnote: a smaller instance of the program needs less; --time-limit of "
                                 "`as2 serve` raises the limit");
   }
-  if (result.printed_too_much) return error_reply(503, "the answer is larger than the limit on memory");
+  if (result.printed_too_much)
+    return error_reply(422, "the answer is larger than " + std::to_string(kMostPrinted >> 20) +
+                                " MiB\nnote: ask for fewer models or samples, or run the command line");
   if (result.signal != 0)
     return error_reply(500, "the verb was ended by signal " + std::to_string(result.signal));
   return reply_of(result);

@@ -17,15 +17,6 @@ struct JobOptions {
   int waiting = 64;  // requests beyond those; the next is refused
 };
 
-// An HTTP status and a JSON document.
-struct Reply {
-  int status = 200;
-  std::string body;
-};
-
-// {"error": message}
-Reply error_reply(int status, const std::string& message);
-
 class Jobs {
  public:
   // InputError or EnvironmentError where no folder for the requests' files can be made.

@@ -1,5 +1,6 @@
 #include "serve/pages.h"
 
+#include "as2/error.h"
 #include "as2/resources.h"
 #include "files.h"
 
@@ -29,11 +30,18 @@ std::string type_of(const fs::path& file) {
 }  // namespace
 
 std::map<std::string, Page> read_pages(const fs::path& folder) {
+  // Before anything is read: of a folder that is no page there may be no end.
+  if (fs::is_directory(folder) && !fs::is_regular_file(folder / "index.html"))
+    throw InputError({folder.string()}, "is not a page: it has no index.html",
+                     {"name the folder that has it"});
   std::map<std::string, Page> pages;
+  std::size_t size = 0;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
     if (!entry.is_regular_file()) continue;
     const std::string path = "/" + entry.path().lexically_relative(folder).generic_string();
-    pages[path] = {read_file(entry.path().string()), type_of(entry.path())};
+    Page page{read_file(entry.path().string(), kLargestFile - size), type_of(entry.path())};
+    size += page.content.size();
+    pages[path] = std::move(page);
   }
   if (const auto index = pages.find("/index.html"); index != pages.end()) pages["/"] = index->second;
   return pages;

@@ -1,8 +1,5 @@
 // Each connection has a thread of its own, of which there is a fixed number; a connection beyond them waits
 // until one ends. The work itself happens in children (serve/jobs.cpp), so a thread only waits.
-//
-// Other sites' pages cannot use the API from a visitor's browser: a JSON body has to be declared as such,
-// which makes the browser ask first (CORS), and we do not agree.
 #include "serve/server.h"
 
 #include <httplib.h>
@@ -16,6 +13,7 @@
 
 #include "as2/error.h"
 #include "serve/pages.h"
+#include "serve/requests.h"
 #include "share_work.h"
 
 namespace as2::serve {
@@ -98,78 +96,6 @@ class Watch {
   std::vector<std::thread> thread_;
 };
 
-void send(const Reply& reply, httplib::Response& response) {
-  response.status = reply.status;
-  if (reply.status == 503) response.set_header("Retry-After", "1");
-  response.set_content(reply.body, "application/json");
-}
-
-bool has_type(const httplib::Request& request, const std::string& prefix) {
-  const std::string type = request.get_header_value("Content-Type");
-  return type.compare(0, prefix.size(), prefix) == 0;
-}
-
-// What httplib refuses by itself gets a document too.
-std::string message_of(int status) {
-  switch (status) {
-    case 400:
-      return "this is no HTTP request that can be read";
-    case 404:
-      return "there is no such page\nnote: the API is POST /api/check, decode, prob, solve, tp, verify";
-    case 413:
-      return "the body is too large\nnote: --max-body of `as2 serve` raises the limit";
-    case 414:
-      return "the address is too long";
-    default:
-      return "the request was refused with status " + std::to_string(status);
-  }
-}
-
-void add_api(httplib::Server& server, Jobs& jobs, const CallLimits& limits) {
-  for (const std::string& verb : json_verbs()) {
-    server.Post("/api/" + verb, [&jobs, verb, limits](const auto& request, auto& response) {
-      if (!has_type(request, "application/json")) {
-        send(error_reply(415, "expected Content-Type: application/json"), response);
-        return;
-      }
-      send(jobs.run([&] { return call_of_document(verb, request.body, limits); }), response);
-    });
-  }
-  server.Post("/api/solve", [&jobs](const auto& request, auto& response) {
-    if (!has_type(request, "image/")) {
-      send(error_reply(415,
-                       "expected the picture itself as the body, with Content-Type: image/png or another"),
-           response);
-      return;
-    }
-    send(jobs.run([&] { return call_of_picture(request.body, request.params); }), response);
-  });
-}
-
-// Answered before any pattern is matched and any body read: a request's path is only looked up, and one that
-// does not say how long its body is would be waited for in vain.
-void add_pages(httplib::Server& server, const std::map<std::string, Page>& pages) {
-  server.set_pre_routing_handler([&pages](const httplib::Request& request, httplib::Response& response) {
-    using Response = httplib::Server::HandlerResponse;
-    if (request.method != "GET" && request.method != "HEAD") {
-      if (request.method != "POST" || request.has_header("Content-Length") ||
-          request.has_header("Transfer-Encoding"))
-        return Response::Unhandled;
-      send(
-          error_reply(411, "the request has no body\nnote: send a JSON document, or to /api/solve a picture"),
-          response);
-      return Response::Handled;
-    }
-    const auto page = pages.find(request.path);
-    if (page == pages.end()) {
-      send(error_reply(404, message_of(404)), response);
-      return Response::Handled;
-    }
-    response.set_content(page->second.content, page->second.type.c_str());
-    return Response::Handled;
-  });
-}
-
 }  // namespace
 
 void serve(const ServerOptions& options, const std::atomic<bool>& stop,
@@ -182,7 +108,6 @@ void serve(const ServerOptions& options, const std::atomic<bool>& stop,
   httplib::Server server;
   auto connections = std::make_unique<Connections>(kConnections);
   server.new_task_queue = [&] { return connections.release(); };  // httplib deletes it
-  server.set_payload_max_length(options.body_bytes);
   server.set_read_timeout(5);
   server.set_write_timeout(5);
   server.set_keep_alive_timeout(2);
@@ -193,31 +118,17 @@ void serve(const ServerOptions& options, const std::atomic<bool>& stop,
     const int yes = 1;
     ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   });
-  server.set_default_headers({{"X-Content-Type-Options", "nosniff"},
-                              {"Cross-Origin-Resource-Policy", "same-origin"},
-                              {"Cache-Control", "no-cache"}});
-  server.set_error_handler([](const httplib::Request&, httplib::Response& response) {
-    if (response.body.empty()) send(error_reply(response.status, message_of(response.status)), response);
-  });
-  server.set_exception_handler(
-      [](const httplib::Request&, httplib::Response& response, const std::exception_ptr& thrown) {
-        try {
-          std::rethrow_exception(thrown);
-        } catch (const std::bad_alloc&) {
-          send(error_reply(503, "the server has not enough memory\nnote: try again in a second"), response);
-        } catch (...) {
-          send(error_reply(500, "internal error"), response);
-        }
-      });
-  add_pages(server, pages);
-  add_api(server, jobs, options.jobs.limits);
+  answer_requests(server, pages, options.body_bytes, options.jobs.limits,
+                  [&](const std::function<Call()>& make_call) { return jobs.run(make_call); });
 
   const int port = options.port == 0                                 ? server.bind_to_any_port(options.host)
                    : server.bind_to_port(options.host, options.port) ? options.port
                                                                      : -1;
   if (port < 0)
-    throw EnvironmentError("cannot listen on " + options.host + ":" + std::to_string(options.port),
-                           {"another program may use the port; give another by --port, or 0 for any"});
+    throw EnvironmentError(
+        "cannot listen on " + options.host + ":" + std::to_string(options.port),
+        {"another program may use the port: give another by --port, or 0 for any; or the address is none of "
+         "this machine's: leave --host out"});
   {
     const Watch watch(stop, server);
     ready(port);

@@ -9,12 +9,16 @@
 //
 // Most climbs end in a local maximum below the bound and are given up. All numbers are integers, so a list is
 // the same on every machine.
+//
+// Hard puzzles lie close to hard puzzles: a third of the changes of a hard one are hard again. So a list,
+// once there is one, grows faster by changing what it holds than by climbing anew.
 #include "sudoku/hard.h"
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "as2/error.h"
@@ -34,6 +38,8 @@ constexpr int kMostSolutions = 400;
 constexpr std::size_t kPerChange = 5;
 constexpr int kNoise = 5;  // a loss of effort within the error of its estimate is no loss
 constexpr int kClimbsWithoutPuzzle = 4000;
+constexpr std::size_t kVariedAtOnce = 256;  // between two reports of what was found
+constexpr std::size_t kChangesWithoutPuzzle = 3000;
 
 // Unsuccessful changes after which a climb is given up: the nearer to the bound, the more.
 int patience(int effort, int bound) {
@@ -102,31 +108,61 @@ void make_minimal(Grid& puzzle, Random& random) {
   }
 }
 
-std::vector<Board> climb(const HardOptions& options, std::uint64_t index) {
+// The effort of a changed puzzle that was made minimal; none where one search or the mean of a few says that
+// it takes less than `wanted`.
+std::optional<int> effort_if(Grid& changed, int wanted, Random& random) {
+  if (effort_of_guesses(guesses_if_unique(changed).value_or(0)) < wanted - kQuickMargin) return std::nullopt;
+  make_minimal(changed, random);
+  const int effort = search_effort(changed, kCopies, random);
+  return effort < wanted ? std::nullopt : std::optional(effort);
+}
+
+// The estimate that lets a puzzle through is the best of many noisy ones, so it flatters: before a puzzle
+// enters a list its effort is measured again.
+bool is_hard(const Grid& puzzle, int bound, Random& random) {
+  return search_effort(puzzle, kCarefulCopies, random) >= bound;
+}
+
+bool is_stopped(const HardOptions& options) {
+  return options.stop && *options.stop;
+}
+
+struct Climb {
+  std::vector<Board> visited;
+  bool ended = true;  // false: stopped on the way
+};
+
+Climb climb(const HardOptions& options, std::uint64_t index) {
   Random random(options.seed, index);
   const int bound = effort_of_guesses(options.guesses);
-  std::vector<Board> visited;
+  Climb result;
+  std::vector<Board>& visited = result.visited;
   Grid puzzle = generate({3, 17, 26, scatter(options.seed)}, index).puzzle;
   int effort = search_effort(puzzle, kCopies, random);
-  for (int failures = 0; failures < patience(effort, bound) && visited.size() < options.per_climb;
+  for (int failures = 0;
+       failures < patience(effort, bound) && visited.size() < options.per_climb && !is_stopped(options);
        ++failures) {
     for (Grid& next : neighbours(puzzle, random)) {
-      const int wanted = std::min(effort - kNoise, bound);
-      if (effort_of_guesses(guesses_if_unique(next).value_or(0)) < wanted - kQuickMargin) continue;
-      make_minimal(next, random);
-      const int reached = search_effort(next, kCopies, random);
-      if (reached < wanted) continue;
-      if (reached > effort + kNoise || reached >= bound) failures = 0;
+      const std::optional<int> reached = effort_if(next, std::min(effort - kNoise, bound), random);
+      if (!reached) continue;
+      if (*reached > effort + kNoise || *reached >= bound) failures = 0;
       puzzle = next;
-      effort = reached;
-      // The estimate that let the puzzle through was the best of many noisy ones, so it flatters: before a
-      // puzzle enters the list its effort is measured again.
-      if (effort >= bound && visited.size() < options.per_climb &&
-          search_effort(puzzle, kCarefulCopies, random) >= bound)
+      effort = *reached;
+      if (effort >= bound && visited.size() < options.per_climb && is_hard(puzzle, bound, random))
         visited.push_back({puzzle, solve(puzzle).value()});
     }
   }
-  return visited;
+  result.ended = !is_stopped(options);
+  return result;
+}
+
+// Those of a puzzle's changes that are hard.
+std::vector<Grid> hard_neighbours(const Grid& puzzle, int bound, Random random) {
+  std::vector<Grid> hard;
+  for (Grid& next : neighbours(puzzle, random)) {
+    if (effort_if(next, bound, random) && is_hard(next, bound, random)) hard.push_back(next);
+  }
+  return hard;
 }
 
 }  // namespace
@@ -159,15 +195,17 @@ std::vector<Board> generate_hard(const HardOptions& options, std::size_t count, 
   AS2_REQUIRE(options.guesses > 0 && threads > 0, "a positive number of guesses and of threads");
   std::vector<Board> boards;
   int fruitless = 0;
-  for (std::uint64_t first = 0; boards.size() < count; first += static_cast<std::uint64_t>(threads)) {
-    std::vector<std::vector<Board>> climbs(static_cast<std::size_t>(threads));
+  for (std::uint64_t first = 0; boards.size() < count && !is_stopped(options);
+       first += static_cast<std::uint64_t>(threads)) {
+    std::vector<Climb> climbs(static_cast<std::size_t>(threads));
     std::atomic<std::size_t> next{0};
     share_work(climbs.size(), [&] {
       for (std::size_t t; (t = next++) < climbs.size();) climbs[t] = climb(options, first + t);
     });
-    for (const std::vector<Board>& visited : climbs) {
-      fruitless = visited.empty() ? fruitless + 1 : 0;
-      boards.insert(boards.end(), visited.begin(), visited.end());
+    for (const Climb& climb : climbs) {
+      fruitless = climb.visited.empty() ? fruitless + 1 : 0;
+      boards.insert(boards.end(), climb.visited.begin(), climb.visited.end());
+      if (!climb.ended) break;
     }
     if (fruitless > kClimbsWithoutPuzzle)
       throw InputError("no puzzle of " + std::to_string(options.guesses) + " guesses in " +
@@ -175,6 +213,50 @@ std::vector<Board> generate_hard(const HardOptions& options, std::size_t count, 
                        {"ask for fewer guesses: lists of the hardest puzzles need 60 to 400"});
     if (boards.size() > count) boards.resize(count);
     if (found) found(boards.size());
+  }
+  return boards;
+}
+
+std::vector<Board> vary_hard(const HardOptions& options, const std::vector<Grid>& list, std::size_t count,
+                             int threads, const std::function<void(std::size_t)>& found) {
+  AS2_REQUIRE(options.guesses > 0 && threads > 0, "a positive number of guesses and of threads");
+  AS2_REQUIRE(std::all_of(list.begin(), list.end(),
+                          [](const Grid& puzzle) { return puzzle.size() == State::kCells; }),
+              "a list of 9×9 puzzles");
+  const int bound = effort_of_guesses(options.guesses);
+  std::vector<Grid> all = list;
+  std::set<Grid> known(list.begin(), list.end());
+  std::vector<Board> boards;
+  std::size_t fruitless = 0;
+  // Each round changes every puzzle there is once, those of the rounds before included.
+  for (std::uint64_t round = 0; boards.size() < count && !is_stopped(options); ++round) {
+    const std::size_t here = all.size();
+    for (std::size_t first = 0; first < here && boards.size() < count && !is_stopped(options);
+         first += kVariedAtOnce) {
+      const std::size_t before = boards.size();
+      std::vector<std::optional<std::vector<Grid>>> changed(std::min(kVariedAtOnce, here - first));
+      std::atomic<std::size_t> next{0};
+      share_work(std::min<std::size_t>(static_cast<std::size_t>(threads), changed.size()), [&] {
+        for (std::size_t n; (n = next++) < changed.size() && !is_stopped(options);)
+          changed[n] =
+              hard_neighbours(all[first + n], bound, Random(options.seed, round << 40 | (first + n)));
+      });
+      for (const auto& hard : changed) {
+        if (!hard) break;
+        for (const Grid& puzzle : *hard) {
+          if (boards.size() == count || !known.insert(puzzle).second) continue;
+          all.push_back(puzzle);
+          boards.push_back({puzzle, solve(puzzle).value()});
+        }
+      }
+      if (found) found(boards.size());
+      fruitless = boards.size() > before ? 0 : fruitless + changed.size();
+    }
+    if (fruitless > kChangesWithoutPuzzle)
+      throw InputError("no new puzzle of " + std::to_string(options.guesses) + " guesses in " +
+                           std::to_string(fruitless) + " changes of the " + std::to_string(list.size()) +
+                           " given",
+                       {"give a longer list, or ask for fewer guesses"});
   }
   return boards;
 }

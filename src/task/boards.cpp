@@ -109,6 +109,7 @@ Instances generated_boards(const Task& task, Part part, std::int64_t count) {
 
 Instances read_boards(const Task& task, const std::string& path, const ListOptions& options) {
   std::vector<sudoku::Board> boards = sudoku::read_boards(path), chosen;
+  if (boards.empty()) throw InputError({path}, "has no board");
   for (sudoku::Board& board : boards) {
     const int clues = sudoku::clue_count(board.puzzle);
     if (clues < options.min_clues || clues > options.max_clues) continue;

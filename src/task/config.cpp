@@ -51,6 +51,25 @@ void add_preset(Settings& settings, const std::string& preset, const fs::path& f
   settings.add_file(path.string());
 }
 
+fs::path folder_of(const SourceLocation& from) {
+  return from.line > 0 ? fs::path(from.file).parent_path() : fs::path();
+}
+
+// What a setting names is in neither of the places where it was looked for.
+[[noreturn]] void refuse_missing(Settings& settings, const std::string& key, const std::string& what,
+                                 const std::string& remedy) {
+  const std::string written = settings.text(key, "");
+  const SourceLocation from = settings.location(key);
+  const auto place = [&](const fs::path& folder) {
+    return fs::absolute(folder / written).lexically_normal().string();
+  };
+  const std::string beside = place(folder_of(from)), shipped = place(data_dir());
+  throw InputError(from,
+                   key + " is '" + written + "', and there is no such " + what + ": looked for " + beside +
+                       (beside == shipped ? "" : " and " + shipped),
+                   {remedy});
+}
+
 // Only what the source and the purpose have a use for is asked for; the rest would be without effect.
 DataConfig read_data(Settings& s, Purpose purpose) {
   DataConfig data;
@@ -61,7 +80,7 @@ DataConfig read_data(Settings& s, Purpose purpose) {
     s.without_effect(std::string("data.") + setting, "data.source is \"" + data.source + "\"");
     return false;
   };
-  if (used("path")) data.path = resolved_path(s, "data.path");
+  if (used("path")) data.path = resolved_path(s, "data.path", purpose);
   if (used("box")) data.box = s.integer("data.box", data.box, 2, 4);
   if (used("min_clues")) data.min_clues = s.integer("data.min_clues", data.min_clues, 0, 256);
   if (used("max_clues")) data.max_clues = s.integer("data.max_clues", data.max_clues, data.min_clues, 256);
@@ -82,28 +101,31 @@ DataConfig read_data(Settings& s, Purpose purpose) {
   return data;
 }
 
-// The folder of images.source. Where there is none, both places that were looked into are named.
+// The folder of images.source.
 std::string picture_folder(Settings& settings) {
   const std::string key = "images.source", written = settings.text(key, "");
-  const SourceLocation from = settings.location(key);
-  const std::string found = resolved_path(settings, key);
-  if (fs::is_directory(found)) return found;
-  const fs::path beside =
-      fs::absolute((from.line > 0 ? fs::path(from.file).parent_path() : fs::path()) / written);
-  const std::string both =
-      beside.lexically_normal() == found ? found : beside.lexically_normal().string() + " and " + found;
-  throw InputError(from, "images.source names no folder: looked for " + both,
-                   {"it is \"mnist\", \"files\", or a folder with one sub-folder of pictures per symbol"});
+  const std::string found = infer::located_path(written, folder_of(settings.location(key)));
+  if (!fs::is_directory(found))
+    refuse_missing(settings, key, "folder",
+                   "it is \"mnist\", \"files\", or a folder with one sub-folder of pictures per symbol");
+  settings.amend(key, infer::portable_path(found));
+  return found;
 }
 
 }  // namespace
 
-std::string resolved_path(Settings& settings, const std::string& key) {
+std::string resolved_path(Settings& settings, const std::string& key, Purpose purpose) {
   const std::string written = settings.text(key, "");
   if (written.empty()) return written;
   const SourceLocation from = settings.location(key);
-  const std::string found =
-      infer::located_path(written, from.line > 0 ? fs::path(from.file).parent_path() : fs::path());
+  const std::string found = infer::located_path(written, folder_of(from));
+  // An absolute path is named by whoever cannot open it. What a run was trained with may be gone when its
+  // model is measured.
+  std::error_code none;
+  if (fs::path(written).is_relative() && (purpose == Purpose::kTraining || settings.is_override(key)) &&
+      !fs::exists(found, none))
+    refuse_missing(settings, key, "file",
+                   "a relative path starts at the file that says it, or at what ships");
   settings.amend(key, infer::portable_path(found));
   return found;
 }
@@ -124,25 +146,29 @@ Settings layered_settings(const std::string& task, const std::string& preset,
   add_preset(settings, chosen, path.parent_path() / path.stem());
   settings.erase("base");
   for (const std::string& assignment : overrides) settings.add_override(assignment);
+  if (settings.is_override("preset")) throw UsageError("--set preset=…: a preset is chosen by --preset");
   settings.set("preset", is_path(chosen) ? fs::path(chosen).stem().string() : chosen);
   return settings;
+}
+
+bool reads_mnist(const TaskConfig& config) {
+  return !config.images.positions.empty() && config.images.source == "mnist";
 }
 
 TaskConfig read_task(Settings& s, Purpose purpose) {
   TaskConfig c;
   c.task = s.text("name", "task");
   c.preset = s.text("preset", "best");
-  c.program.file = resolved_path(s, "program.file");
-  c.program.compiled = resolved_path(s, "program.compiled");
+  c.program.file = resolved_path(s, "program.file", purpose);
   for (const std::string& constant : s.texts("program.constants", {}))
     c.program.constants.push_back(infer::parse_constant(constant, s.location("program.constants")));
   // A compiled program is of the file and the constants it is named with: others on the command line leave
   // it.
-  const auto overridden = [&](const char* key) { return s.location(key).file.rfind("--set ", 0) == 0; };
-  if ((overridden("program.file") || overridden("program.constants")) && !overridden("program.compiled")) {
-    c.program.compiled.clear();
+  s.text("program.compiled", "");
+  if ((s.is_override("program.file") || s.is_override("program.constants")) &&
+      !s.is_override("program.compiled"))
     s.amend("program.compiled", "");
-  }
+  c.program.compiled = resolved_path(s, "program.compiled", purpose);
   c.images.positions = s.texts("images.positions", {});
   c.images.source = s.text("images.source", c.images.source);
   if (c.images.source != "mnist" && c.images.source != kNamedPictures) c.images.source = picture_folder(s);

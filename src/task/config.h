@@ -59,6 +59,9 @@ std::string name_of_task(const std::string& task);
 Settings layered_settings(const std::string& task, const std::string& preset,
                           const std::vector<std::string>& overrides);
 
+// Whether the task's pictures are MNIST's; others are read from where the task says.
+bool reads_mnist(const TaskConfig& config);
+
 // What the settings are read for: evaluation has no use for what only changes how examples are trained on.
 enum class Purpose { kTraining, kEvaluation };
 
@@ -66,7 +69,7 @@ enum class Purpose { kTraining, kEvaluation };
 TaskConfig read_task(Settings& settings, Purpose purpose);
 
 // A relative path is looked for beside the file that says it, then among what ships; the resolved settings
-// keep it so that it means the same on another machine.
-std::string resolved_path(Settings& settings, const std::string& key);
+// keep it so that it means the same on another machine. InputError where it is in neither place.
+std::string resolved_path(Settings& settings, const std::string& key, Purpose purpose = Purpose::kTraining);
 
 }  // namespace as2::task

@@ -10,6 +10,7 @@
 #include "as2/decoder.h"
 #include "as2/error.h"
 #include "prob/observation.h"
+#include "task/drawing.h"
 
 namespace as2::task {
 namespace {
@@ -29,11 +30,10 @@ class Line {
        const Instances& examples, std::int64_t n)
       : task_(task), decoder_(decoder), circuit_(circuit) {
     const compile::ConstraintProgram& program = task.program();
-    const std::vector<int>& pictured = task.pictures().positions;
     for (std::size_t i = 0; i < program.positions.size(); ++i) {
       const int position = static_cast<int>(i), shown = examples.shows[n][i];
-      const bool given = examples.evidence[n][i] != 0 && shown >= 0 &&
-                         !std::binary_search(pictured.begin(), pictured.end(), position);
+      const bool given =
+          examples.evidence[n][i] != 0 && shown >= 0 && !has_picture(examples, task.pictures(), n, position);
       const int symbol = given ? shown : examples.labels[n][i];
       if (symbol < 0) continue;
       const compile::Position& named = program.positions[i];
@@ -83,10 +83,10 @@ class Line {
     if (said_.empty()) throw InputError(place, "the program has no answer set, whatever the pictures show");
     if (said_.size() == 1)
       throw InputError(place, "the line says " + text() + ", which holds in no answer set of the program",
-                       notes("mend the line, or the program"));
-    throw InputError(place,
-                     "the line says " + text() + ", which hold together in no answer set of the program",
-                     notes("without any one of them there is an answer set; mend the line, or the program"));
+                       notes("correct the line, or the program"));
+    throw InputError(
+        place, "the line says " + text() + ", which hold together in no answer set of the program",
+        notes("without any one of them there is an answer set; correct the line, or the program"));
   }
 
  private:

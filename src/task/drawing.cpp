@@ -7,11 +7,17 @@
 
 namespace as2::task {
 
+bool has_picture(const Instances& instances, const infer::PictureMap& map, std::int64_t n, int position) {
+  return instances.evidence[n][position] != 0 &&
+         !(instances.pictures.defined() && instances.pictures[n][position] == kNoPicture) &&
+         std::binary_search(map.positions.begin(), map.positions.end(), position);
+}
+
 bool draws_pictures(const Instances& instances, const infer::PictureMap& map) {
   for (std::int64_t n = 0; n < instances.size(); ++n) {
     for (const int position : map.positions) {
       const std::int32_t named = instances.pictures.defined() ? instances.pictures[n][position] : -1;
-      if (instances.evidence[n][position] && named == -1) return true;
+      if (has_picture(instances, map, n, position) && named == -1) return true;
     }
   }
   return false;
@@ -25,9 +31,9 @@ DrawnPictures::DrawnPictures(const Instances& instances, const ImagePool& pool, 
       batch_(std::min(batch, std::max<std::int64_t>(1, instances.size()))),
       seed_(seed) {
   for (std::int64_t n = 0; n < instances_.size(); ++n) {
-    const std::uint8_t* evidence = instances_.evidence[n];
-    const auto slots = std::count_if(map_.positions.begin(), map_.positions.end(),
-                                     [&](int position) { return evidence[position] != 0; });
+    const auto slots = std::count_if(map_.positions.begin(), map_.positions.end(), [&](int position) {
+      return has_picture(instances_, map_, n, position);
+    });
     slots_ = std::max<std::int64_t>(slots_, slots);
   }
 }
@@ -43,7 +49,7 @@ std::vector<infer::Scene> DrawnPictures::batch(std::int64_t index) const {
     for (std::int64_t slot = 0; slot < slots_; ++slot)
       numbers.push_back(static_cast<float>(twister() & 0xffffff) * 0x1p-24F);
     for (const int position : map_.positions) {
-      if (!instances_.evidence[n][position]) continue;
+      if (!has_picture(instances_, map_, n, position)) continue;
       const std::uint8_t* picture = pixels(n, position, numbers[scene.size()]);
       scene.push_back({position, {picture, picture + infer::kPictureSide * infer::kPictureSide}});
     }

@@ -21,6 +21,9 @@ inline std::uint64_t picture_seed(std::uint64_t seed, std::int64_t epoch, std::i
   return scatter(seed ^ stream_of(epoch, index, 2));
 }
 
+// Whether what an example is given at a position is a picture; else it is the value itself.
+bool has_picture(const Instances& instances, const infer::PictureMap& map, std::int64_t n, int position);
+
 // Whether any picture of the examples is left to chance: those of tuples, images and files are named.
 bool draws_pictures(const Instances& instances, const infer::PictureMap& map);
 

@@ -76,16 +76,17 @@ class LineObservations {
   }
 
  private:
-  bool set_atom(const ExampleLine& line, std::string literal, std::int64_t n, Instances& instances) const {
-    const bool negated = literal.rfind("not ", 0) == 0;
-    if (negated) literal.erase(0, 4);
-    literal.erase(std::remove(literal.begin(), literal.end(), ' '), literal.end());
-    const auto column = columns_.find(literal);
+  bool set_atom(const ExampleLine& line, const std::string& literal, std::int64_t n,
+                Instances& instances) const {
+    std::string atom = as_printed(literal);
+    const bool negated = atom.rfind("not ", 0) == 0;
+    if (negated) atom.erase(0, 4);
+    const auto column = columns_.find(atom);
     if (column == columns_.end()) return false;
     std::int8_t& truth = instances.atoms[n][column->second];
     const std::int8_t now = negated ? 0 : 1;
     if (truth >= 0 && truth != now)
-      throw InputError(line.place, in_quotes(literal) + " is observed to hold and not to hold");
+      throw InputError(line.place, in_quotes(atom) + " is observed to hold and not to hold");
     truth = now;
     return true;
   }
@@ -134,6 +135,7 @@ Instances read_instances(const Task& task, const std::string& path, const ListOp
   instances.lines = {count, 1, 0};
   Table<std::int32_t> pictures(count, positions, -1);
   PictureFiles files(task.options().with_pictures);
+  const bool none_drawn = task.config().images.source == kNamedPictures;
   for (std::int64_t n = 0; n < count; ++n) {
     const ExampleLine& line = lines[static_cast<std::size_t>(n)];
     instances.lines[n][0] = line.place.line;
@@ -142,17 +144,17 @@ Instances read_instances(const Task& task, const std::string& path, const ListOp
     for (const auto& [position, file] : line.images) pictures[n][position] = files.add(file, line);
     for (const int position : line.evidence) {
       instances.evidence[n][position] = 1;
-      if (task.config().images.source != kNamedPictures || line.images.count(position) > 0 ||
-          !std::binary_search(may_have_picture.begin(), may_have_picture.end(), position))
-        continue;
-      throw InputError(line.place,
-                       program.positions[static_cast<std::size_t>(position)].name +
-                           " is evidence, and the line names no picture of it",
-                       {"images.source is \"files\", so that none is drawn; add it to \"images\""});
+      if (!none_drawn || line.images.count(position) > 0) continue;
+      if (!line.lists_evidence &&
+          std::binary_search(may_have_picture.begin(), may_have_picture.end(), position))
+        throw InputError(line.place, "the line names no picture",
+                         {"images.source is \"files\", so that none is drawn; add \"images\", or list in "
+                          "\"evidence\" the labels that are given as they are"});
+      pictures[n][position] = kNoPicture;
     }
   }
   instances.files = files.pixels();
-  if (instances.files.defined()) instances.pictures = pictures;
+  if (none_drawn || instances.files.defined()) instances.pictures = pictures;
   const bool says =
       std::any_of(lines.begin(), lines.end(), [](const ExampleLine& line) { return !line.observed.empty(); });
   if (!says) {

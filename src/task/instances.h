@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "task/table.h"
@@ -22,8 +23,10 @@ struct ImagePool {
   std::int64_t size() const { return pixels.rows; }
 };
 
-// In Instances::pictures, the first of the examples' own files.
+// In Instances::pictures, the first of the examples' own files, and evidence that has no picture: its value
+// is known.
 constexpr std::int32_t kFirstFile = -2;
+constexpr std::int32_t kNoPicture = std::numeric_limits<std::int32_t>::min();
 
 // Examples. What a position's label is, what a picture there shows, and what training may use are three
 // things: hiding a label leaves `shows`, `evidence` and `pictures` as they were.
@@ -32,8 +35,8 @@ constexpr std::int32_t kFirstFile = -2;
 struct Instances {
   Table<std::int16_t> labels;  // [instances, positions] symbols; −1: nobody knows
   Flags evidence;              // [instances, positions]
-  // [instances, positions] indices into the pool; −1: drawn by `shows`; kFirstFile − k: the k-th of `files`.
-  // Undefined: all are drawn.
+  // [instances, positions] indices into the pool; −1: drawn by `shows`; kFirstFile − k: the k-th of `files`;
+  // kNoPicture. Undefined: all are drawn.
   Table<std::int32_t> pictures;
   Table<std::uint8_t> files;  // [files, 28 · 28]: pictures that the examples bring themselves
   // [instances, positions]: the symbol that a picture or a given value there shows, or would show were it

@@ -124,7 +124,7 @@ json to_json(const toml::node& node, const AsciiToml& source) {
 }  // namespace
 
 void Settings::add_file(const std::string& path) {
-  add_text(read_file(path), path);
+  add_text(read_file(path, kLargestText), path);
   files_.push_back(path);
 }
 
@@ -153,6 +153,10 @@ void Settings::add_override(const std::string& assignment) {
     throw UsageError("--set " + in_quotes(key) + ": a value stands on one line");
   if (as_utf8(assignment) != assignment)
     throw UsageError("--set " + in_quotes(as_utf8(assignment)) + ": this is not UTF-8");
+  if (is_override(key)) {
+    throw UsageError("'" + key + "' is set twice, to " + entries_.at(key).value.dump() + " and to " + value +
+                     ": by --set, or by an option of its own");
+  }
   json parsed = value;
   try {
     const AsciiToml source("v = " + value, "--set");
@@ -266,6 +270,11 @@ void Settings::refuse_unused(bool overrides) const {
 void Settings::refuse(const std::string& key, const std::string& expected) const {
   const Entry& entry = entries_.at(key);
   throw InputError(entry.location, "'" + key + "' is " + json_text(entry.value) + ", expected " + expected);
+}
+
+bool Settings::is_override(const std::string& key) const {
+  const auto entry = entries_.find(key);
+  return entry != entries_.end() && entry->second.override;
 }
 
 SourceLocation Settings::location(const std::string& key) const {

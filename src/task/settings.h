@@ -20,7 +20,7 @@ class Settings {
   void add_text(const std::string& text, const std::string& name);
   // Those that add_file() read.
   const std::vector<std::string>& files() const { return files_; }
-  // `train.rate=1e-3`: the value as TOML, or a bare word taken as a string.
+  // `train.rate=1e-3`: the value as TOML, or a bare word taken as a string. No key may be given twice.
   void add_override(const std::string& assignment);
   void set(const std::string& key, nlohmann::json value);
   // Replaces the value of a setting that exists; messages go on naming the place where it was set.
@@ -46,6 +46,8 @@ class Settings {
   [[noreturn]] void refuse(const std::string& key, const std::string& expected) const;
   // Where the key's value was written; an empty file means the default.
   SourceLocation location(const std::string& key) const;
+  // Whether add_override() set it.
+  bool is_override(const std::string& key) const;
 
   // Every setting asked for, with the value used, as TOML.
   std::string resolved() const;

@@ -5,6 +5,7 @@
 
 #include "as2/decoder.h"
 #include "as2/error.h"
+#include "compile/position_hints.h"
 #include "infer/pictures.h"
 #include "prob/observation.h"
 
@@ -58,7 +59,7 @@ std::string named_atom(const ConstraintProgram& program, const std::string& patt
 }
 
 std::string position_hint(const ConstraintProgram& program) {
-  return "positions are named like " + program.positions.at(0).name +
+  return compile::position_names(program) +
          "; `*` stands for any text, and `as2 check --show positions` lists them";
 }
 
@@ -144,7 +145,7 @@ Supervision read_supervision(const ConstraintProgram& program, const std::vector
     if (found) continue;
     if (constant)
       throw InputError("labels.observed: what '" + pattern + "' names holds always or never",
-                       {"to observe it says nothing about any picture"});
+                       {"observing it says nothing about any picture"});
     throw InputError(
         "labels.observed: the program has no position and no atom that matches '" + pattern + "'",
         {"name a derived atom, total(7), or a whole family of them, total(_)", position_hint(program)});

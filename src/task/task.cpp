@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <numeric>
 
+#include "compile/position_hints.h"
 #include "datasets/mnist.h"
 #include "infer/grounding.h"
 #include "sudoku/board_list.h"
 #include "task/picture_folder.h"
 #include "task/sources.h"
+#include "text.h"
 
 namespace as2::task {
 namespace {
@@ -27,8 +29,10 @@ std::shared_ptr<const ImagePool> pool_of(const datasets::Digits& digits, std::si
 
 }  // namespace
 
-Task::Task(const TaskConfig& config, const TaskOptions& options)
-    : config_(config), options_(options), program_(infer::load_program(config.program, options.grounding)) {
+Task::Task(const TaskConfig& config, const TaskOptions& options) : config_(config), options_(options) {
+  std::vector<asp::Warning> warnings;
+  program_ = infer::load_program(config.program, options.grounding, &warnings);
+  if (options.warn) std::for_each(warnings.begin(), warnings.end(), options.warn);
   for (auto& part : parts_) part = std::make_shared<const ImagePool>();
   if (program_->positions.empty()) {
     SourceLocation place;
@@ -45,6 +49,13 @@ Task::Task(const TaskConfig& config, const TaskOptions& options)
                          ", whose truth data.symmetries and data.path_share do not carry over",
                      {"set data.symmetries = false and data.path_share = 0"});
   }
+  for (const std::string& pattern : config.images.positions) {
+    if (std::none_of(
+            program_->positions.begin(), program_->positions.end(),
+            [&](const compile::Position& position) { return infer::matches(pattern, position.name); }))
+      throw InputError("images.positions: no position of the program matches " + in_quotes(pattern),
+                       {compile::position_names(*program_)});
+  }
   if (!config.images.positions.empty()) {
     load_pictures();
   } else if (source_of(config.data.source).names_pictures) {
@@ -52,6 +63,11 @@ Task::Task(const TaskConfig& config, const TaskOptions& options)
                      {"say which have: images.positions = [\"digit(*\"]"});
   }
   map_ = infer::map_pictures(*program_, config.images.positions, classes_);
+  if (config.data.source == "images" && map_.positions.size() != 1) {
+    throw InputError("data.source is \"images\", where an example is one picture, but " +
+                         std::to_string(map_.positions.size()) + " positions have pictures",
+                     {"set data.source = \"tuples\", or name a single position in images.positions"});
+  }
 }
 
 void Task::load_pictures() {

@@ -18,7 +18,9 @@ namespace as2::task {
 struct TaskOptions {
   std::string data_dir;                            // where MNIST is; empty: $AS2_DATA, the cache, the network
   std::function<void(const std::string&)> report;  // told what is being done when it takes long
-  const std::atomic<bool>* stop = nullptr;         // once true, fetching ends
+  // Told what is suspicious about the program.
+  std::function<void(const asp::Warning&)> warn;
+  const std::atomic<bool>* stop = nullptr;  // once true, fetching ends
   asp::GroundOptions grounding;  // limits where the program has to be ground; the constants are the task's
   bool with_pictures = true;     // false: only their classes are wanted, MNIST is not loaded
 };

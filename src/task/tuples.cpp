@@ -10,7 +10,8 @@
 namespace as2::task {
 namespace {
 
-// What the program says at every position when pictures show these symbols, once for each way they do.
+// What the program says at every position when pictures show these symbols, once for each way they do. Throws
+// where it forbids one.
 std::map<std::vector<std::int64_t>, compile::Assignment> completions(
     const Task& task, const std::vector<std::vector<std::int64_t>>& shown) {
   std::map<std::vector<std::int64_t>, compile::Assignment> completed;
@@ -68,7 +69,7 @@ Instances of_tuples(const Task& task, const std::vector<std::vector<std::int64_t
       shown[static_cast<std::size_t>(n)].push_back(symbol);
     }
   }
-  if (static_cast<std::size_t>(positions) == map.positions.size()) return instances;
+  if (static_cast<std::size_t>(positions) == map.positions.size() && program.groups.empty()) return instances;
   const auto completed = completions(task, shown);
   for (std::int64_t n = 0; n < count; ++n) {
     const compile::Assignment& whole = completed.at(shown[static_cast<std::size_t>(n)]);

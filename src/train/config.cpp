@@ -59,13 +59,14 @@ TrainConfig read_train(task::Settings& s) {
 QueryConfig read_query(task::Settings& s, bool weighs) {
   QueryConfig query;
   if (!weighs) {
-    for (const char* setting : {"approx", "k", "share"})
+    for (const char* setting : {"approx", "k", "share", "nodes"})
       s.without_effect(std::string("losses.query.") + setting, "losses.query.weight is 0");
     return query;
   }
-  query.approx = s.choice("losses.query.approx", query.approx, {"exact", "top-k", "same"});
+  query.approx = s.choice("losses.query.approx", query.approx, {"exact", "top-k", "same", "search"});
   const std::string why = "losses.query.approx is \"" + query.approx + "\"";
-  if (query.approx == "top-k")
+  const bool searches = query.approx == "search";
+  if (query.approx == "top-k" || searches)
     query.k = s.integer("losses.query.k", query.k, 1, 100000);
   else
     s.without_effect("losses.query.k", why);
@@ -73,16 +74,22 @@ QueryConfig read_query(task::Settings& s, bool weighs) {
     query.share = s.number("losses.query.share", query.share, 0, 1);
   else
     s.without_effect("losses.query.share", why);
+  if (searches)
+    query.nodes = s.integer("losses.query.nodes", query.nodes, 1, std::int64_t{1} << 40);
+  else
+    s.without_effect("losses.query.nodes", why);
   return query;
 }
 
 // What compiling the program's circuit may cost.
 prob::Budget read_circuit(task::Settings& s, const LossConfig& losses) {
   prob::Budget budget;
-  bool needed = false;
-  for (const char* term : {"query", "semantic", "ltn", "a-nesi"}) needed = needed || losses.weight(term) > 0;
-  if (!needed) {
-    s.without_effect("losses.circuit", "losses.query, semantic, ltn and a-nesi have no weight");
+  const auto weighs = [&](const char* term) { return losses.weight(term) > 0; };
+  const bool query = weighs("query") && !losses.searches();
+  if (!query && !weighs("semantic") && !weighs("ltn") && !weighs("a-nesi")) {
+    s.without_effect("losses.circuit", losses.searches()
+                                           ? "losses.query.approx is \"search\""
+                                           : "losses.query, semantic, ltn and a-nesi have no weight");
     return budget;
   }
   budget.seconds = s.number("losses.circuit.seconds", budget.seconds, 0, kMany);

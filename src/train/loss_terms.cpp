@@ -49,7 +49,10 @@ torch::Tensor satisfaction_value(LossInput& in, const torch::Tensor&, const torc
 }
 
 torch::Tensor query_value(LossInput& in, const torch::Tensor&, const torch::Tensor&) {
-  return -in.operators.query->log_likelihood(in.batch, in.prediction.evidence).mean();
+  const torch::Tensor& read = in.prediction.evidence;
+  return -(in.losses.searches() ? in.operators.searched->log_mass(in.batch, read)
+                                : in.operators.query->log_likelihood(in.batch, read))
+              .mean();
 }
 
 torch::Tensor semantic_value(LossInput& in, const torch::Tensor&, const torch::Tensor&) {

@@ -6,7 +6,7 @@
 //   latent        CE of the reasoner's logits elsewhere        (L_blank; addition: L_sum)
 //   constraint    the T_P fixed-point loss of the beliefs      (L_ic)
 //   satisfaction  −log P(the linear constraints hold)          (sum-only supervision)
-//   query         −log P(what is observed)                     (train/query_loss.h)
+//   query         −log P(what is observed)                     (train/query_loss.h, train/searched_query.h)
 //   semantic      −log P(program and what is observed)         (train/query_loss.h)
 //   ltn           1 − fuzzy truth of the constraints           (train/fuzzy_truth.h)
 //   a-nesi        −log of P(observed) as a network predicts it (train/inference_model.h)
@@ -24,6 +24,7 @@
 #include "train/inference_model.h"
 #include "train/query_loss.h"
 #include "train/schedule.h"
+#include "train/searched_query.h"
 
 namespace as2::train {
 
@@ -36,6 +37,7 @@ struct LossConfig {
   InferenceConfig a_nesi;
 
   double weight(const std::string& term) const { return terms.at(term).weight; }
+  bool searches() const { return weight("query") > 0 && query.approx == "search"; }
   // Whether a term with a weight is given the derived atoms that labels.observed names.
   bool reads_atoms() const {
     return weight("query") > 0 || weight("semantic") > 0 || weight("ltn") > 0 || weight("a-nesi") > 0;
@@ -48,6 +50,7 @@ struct LossOperators {
   const QueryLoss* query = nullptr;                 // query, semantic, a-nesi
   const FuzzyTruth* fuzzy = nullptr;                // ltn
   const InferenceModel* inference_model = nullptr;  // a-nesi
+  const SearchedQuery* searched = nullptr;          // query, where it is searched
 };
 
 // What a term is computed from. Tensors that several terms read are made once, when first asked for.

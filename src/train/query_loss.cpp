@@ -17,11 +17,35 @@ std::vector<char> all_believed(const compile::ConstraintProgram& program) {
   return std::vector<char>(program.positions.size(), 1);
 }
 
+}  // namespace
+
 torch::Tensor weighed(const torch::Tensor& believed, const torch::Tensor& beliefs) {
   return torch::where(believed.unsqueeze(-1), beliefs, torch::ones({}, beliefs.options()));
 }
 
-}  // namespace
+torch::Tensor log_mass(const torch::Tensor& log_p,
+                       const std::vector<std::vector<compile::Assignment>>& answers) {
+  const std::int64_t rows = log_p.size(0), positions = log_p.size(1);
+  std::size_t most = 1;
+  for (const auto& row : answers) most = std::max(most, row.size());
+  const auto columns = static_cast<std::int64_t>(most);
+  torch::Tensor symbols = torch::zeros({rows, columns, positions}, torch::kInt64);
+  torch::Tensor found = torch::zeros({rows, columns}, torch::kBool);
+  for (std::size_t n = 0; n < answers.size(); ++n) {
+    std::int64_t at = static_cast<std::int64_t>(n) * columns;
+    for (const compile::Assignment& answer : answers[n]) {
+      std::copy(answer.begin(), answer.end(), symbols.data_ptr<std::int64_t>() + at * positions);
+      found.data_ptr<bool>()[at++] = true;
+    }
+  }
+  const torch::Tensor each = log_p.unsqueeze(1)
+                                 .expand({rows, columns, positions, log_p.size(2)})
+                                 .gather(3, symbols.to(log_p.device()).unsqueeze(-1))
+                                 .squeeze(-1)
+                                 .sum(-1);
+  const torch::Tensor none = torch::full_like(each, -std::numeric_limits<double>::infinity());
+  return torch::logsumexp(torch::where(found.to(each.device()), each, none), 1);
+}
 
 QueryLoss::QueryLoss(const compile::ConstraintProgram& program, const std::vector<task::ObservedAtom>& atoms,
                      const QueryConfig& config, torch::Device device)
@@ -104,34 +128,23 @@ torch::Tensor QueryLoss::log_satisfaction(const infer::Batch& batch, const torch
 // log of the sum of the k greatest weights among the answer sets in which the observation holds.
 torch::Tensor QueryLoss::best_answers(const Inputs& inputs) const {
   const prob::Circuit& circuit = circuit_.circuit();
-  const std::int64_t rows = inputs.beliefs.size(0), positions = circuit.positions, k = config_.k;
+  const std::int64_t rows = inputs.beliefs.size(0), positions = circuit.positions;
   const torch::Tensor weights = circuit_.weights(inputs.beliefs, inputs.allowed, inputs.indicators)
                                     .detach()
                                     .to(torch::kCPU, torch::kFloat64)
                                     .contiguous();
-  torch::Tensor symbols = torch::zeros({rows, k, positions}, torch::kInt64);
-  torch::Tensor found = torch::zeros({rows, k}, torch::kBool);
+  std::vector<std::vector<compile::Assignment>> answers(static_cast<std::size_t>(rows));
   at::parallel_for(0, rows, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t n = begin; n < end; ++n) {
       const double* row = weights.data_ptr<double>() + n * weights.size(1);
-      const auto answers =
-          prob::most_probable(circuit, prob::Weights(row, row + weights.size(1)), static_cast<int>(k));
-      for (std::size_t a = 0; a < answers.size(); ++a) {
-        std::copy(answers[a].begin(), answers[a].end(),
-                  symbols.data_ptr<std::int64_t>() + (n * k + static_cast<std::int64_t>(a)) * positions);
-        found.data_ptr<bool>()[n * k + static_cast<std::int64_t>(a)] = true;
-      }
+      answers[static_cast<std::size_t>(n)] = prob::most_probable(
+          circuit, prob::Weights(row, row + weights.size(1)), static_cast<int>(config_.k));
     }
   });
   // Differentiable weights of what was found.
-  const torch::Tensor log_p = circuit_.weights(inputs.beliefs, {}, {})
-                                  .narrow(1, 0, positions * circuit.symbols)
-                                  .log()
-                                  .view({rows, 1, positions, circuit.symbols})
-                                  .expand({rows, k, positions, circuit.symbols});
-  const torch::Tensor each = log_p.gather(3, symbols.to(log_p.device()).unsqueeze(-1)).squeeze(-1).sum(-1);
-  const torch::Tensor none = torch::full_like(each, -std::numeric_limits<double>::infinity());
-  return torch::logsumexp(torch::where(found.to(each.device()), each, none), 1);
+  const torch::Tensor log_p =
+      circuit_.weights(inputs.beliefs, {}, {}).narrow(1, 0, positions * circuit.symbols).log();
+  return log_mass(log_p.view({rows, positions, circuit.symbols}), answers);
 }
 
 // The exact sum where pruning leaves no answer set: then there would be nothing to learn from.

@@ -10,6 +10,8 @@
 //   same    the numerator without symbols that fall under a share of a picture's mass (what SLASH calls SAME)
 // Both cut the numerator alone, so they are lower bounds of P(observed).
 //
+// Where the circuit does not fit there is `search` (train/searched_query.h).
+//
 // The loss `semantic` is −log of the numerator with every position's beliefs in w: the probability that
 // independent draws are an answer set with what is observed (Xu et al., ICML 2018).
 #pragma once
@@ -25,11 +27,20 @@
 namespace as2::train {
 
 struct QueryConfig {
-  std::string approx = "exact";  // or top-k, same
-  std::int64_t k = 10;           // top-k: answer sets
+  std::string approx = "exact";  // or top-k, same, search
+  std::int64_t k = 10;           // top-k, search: answer sets
   double share = 0.01;           // same: of a picture's mass, what its least likely symbols may make up
+  std::int64_t nodes = 10000;    // search: of the decoder, for each example
   prob::Budget circuit;
 };
+
+// `beliefs` [batch, positions, symbols] where a position is believed [batch, positions] bool, elsewhere 1.
+torch::Tensor weighed(const torch::Tensor& believed, const torch::Tensor& beliefs);
+
+// [batch]: log Σ exp(Σ_i log_p(i, its symbol)) over a row's answers, −∞ without any. `log_p` [batch,
+// positions, symbols]; an entry of `answers` per row.
+torch::Tensor log_mass(const torch::Tensor& log_p,
+                       const std::vector<std::vector<compile::Assignment>>& answers);
 
 class QueryLoss {
  public:

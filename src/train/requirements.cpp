@@ -51,7 +51,8 @@ void check_losses(const Config& config, const task::Task& task, const nn::Model&
   const bool reads = !model.perception.is_empty() && !task.pictures().positions.empty();
   torch::Tensor pictured = torch::zeros({examples.labels.size(1)}, torch::kBool);
   for (const int position : task.pictures().positions) pictured[position] = true;
-  const torch::Tensor with_picture = examples.evidence & pictured;
+  torch::Tensor with_picture = examples.evidence & pictured;
+  if (examples.pictures.defined()) with_picture = with_picture & (examples.pictures != task::kNoPicture);
 
   for (const char* term : {"perception", "query", "a-nesi"}) {
     if (!weighs(term) || reads) continue;
@@ -106,6 +107,13 @@ void check_losses(const Config& config, const task::Task& task, const nn::Model&
                          ", which only losses.query can be given, or semantic, ltn or a-nesi",
                      {"set losses.query.weight above 0"});
   }
+  if (!atoms.empty() && config.losses.searches()) {
+    throw InputError(
+        "losses.query.approx is \"search\", which fixes observed positions, and labels.observed names the "
+        "derived atom " +
+            atoms.front().name,
+        {"observe positions alone, or choose another losses.query.approx"});
+  }
   if (model.reasoner && reads && config.train.perceived_share < 1) {
     for (const char* term : {"query", "a-nesi"}) {
       if (weighs(term))
@@ -132,9 +140,10 @@ void check_losses(const Config& config, const task::Task& task, const nn::Model&
   for (const char* term : {"query", "a-nesi"}) {
     if (!weighs(term)) continue;
     const std::string to = std::string(" to losses.") + term;
-    refuse(~says_something(examples, false), "observe nothing, and say nothing" + to,
-           {"name positions or derived atoms in labels.observed, for example total(_)",
-            "labels that leave an example's derived atoms open need \"observed\" in its line"});
+    if (!config.losses.searches() || term == std::string("a-nesi"))
+      refuse(~says_something(examples, false), "observe nothing, and say nothing" + to,
+             {"name positions or derived atoms in labels.observed, for example total(_)",
+              "labels that leave an example's derived atoms open need \"observed\" in its line"});
     if (given.lines.defined())
       refuse(~with_picture.any(1), "have no picture, and can teach nothing" + to,
              {"name one: \"images\": {\"" +
@@ -142,7 +151,7 @@ void check_losses(const Config& config, const task::Task& task, const nn::Model&
               "\": \"a.png\"}, or leave the line out"});
   }
   // The rules alone may teach, and then say how well: the program has an answer with what is read, or none.
-  const bool rules_alone = weighs("semantic") && !model.reasoner;
+  const bool rules_alone = (weighs("semantic") || config.losses.searches()) && !model.reasoner;
   if (!rules_alone && !some(says_something(task::tensors_of(validation, torch::kCPU), true)))
     throw InputError(
         "nothing may be known of the validation examples, so there is nothing to choose a model by",

@@ -20,4 +20,11 @@ double learning_rate(double progress, double peak, double warmup, double last) {
   return peak * (last + (1 - last) * 0.5 * (1 + std::cos(std::acos(-1.0) * along)));
 }
 
+std::int64_t validation_size(std::int64_t all, std::int64_t batch, std::int64_t seen, double seconds,
+                             double spent) {
+  if (seen % batch != 0) return seen;
+  const double fits = seconds * static_cast<double>(seen) / std::max(1e-9, spent);
+  return std::min(all, std::max(kLeastValidation, static_cast<std::int64_t>(std::min(fits, 1e9))));
+}
+
 }  // namespace as2::train

@@ -9,6 +9,7 @@
 #include "prob/observation.h"
 #include "prob/relabellings.h"
 #include "random.h"
+#include "task/drawing.h"
 
 namespace as2::train {
 namespace {
@@ -103,7 +104,7 @@ class Finder {
       }
       for (std::int64_t n = 0; lines && n < lines->size(); ++n) {
         const int label = lines->labels[n][position];
-        if (label >= 0 && lines->known[n][position] && lines->evidence[n][position])
+        if (label >= 0 && lines->known[n][position] && task::has_picture(*lines, map_, n, position))
           named[static_cast<std::size_t>(classes[static_cast<std::size_t>(label)])] = 1;
       }
     }
@@ -205,8 +206,9 @@ class Finder {
   }
 
   // Two rows of which this is the same are the same to the relabellings.
-  static std::string text_of(const task::Instances& rows, std::int64_t n) {
+  std::string text_of(const task::Instances& rows, std::int64_t n) const {
     std::string text;
+    for (const int i : map_.positions) text += task::has_picture(rows, map_, n, i) ? '1' : '0';
     const auto add = [&](const auto& table) {
       if (!table.defined()) return;
       text.append(reinterpret_cast<const char*>(table[n]),
@@ -226,7 +228,7 @@ class Finder {
     for (int i = 0; i < static_cast<int>(rows.positions()); ++i) {
       const bool seen = rows.evidence[n][i] != 0;
       const int shown = rows.shows[n][i], label = rows.labels[n][i];
-      if (seen && pictured(i)) {
+      if (task::has_picture(rows, map_, n, i)) {
         if (shown < 0)
           line.open.push_back(i);
         else

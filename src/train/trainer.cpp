@@ -53,13 +53,27 @@ void take_weights(nn::Model& model, const Config& config) {
     const std::string& file = own.empty() ? config.start_from : own;
     if (file.empty()) return;
     if (part == nullptr)
-      throw InputError({file}, "is to give its " + half + ", and the network to train has none",
+      throw InputError({file}, "cannot give its " + half + ": the network to train has none",
                        {"leave --" + half + " out, or choose a preset whose network has one"});
     nn::unpack_module(*part, infer::read_weights(infer::read_card(file)), file, half + ".");
   };
   unpack(model.perception.is_empty() ? nullptr : model.perception.get(), config.perception_from,
          "perception");
   unpack(model.reasoner.get(), config.reasoner_from, "reasoner");
+}
+
+// Of the pictures in a folder of one's own, part by part; empty: there is none.
+std::string hash_of_pictures(const Task& task) {
+  if (const std::string& source = task.config().images.source;
+      source == "mnist" || source == task::kNamedPictures)
+    return "";
+  std::string bytes;
+  for (const Part part : {Part::kTrain, Part::kValidation, Part::kTest}) {
+    const auto& [pixels, classes, place] = task.pool(part);
+    bytes.append(pixels.cells.begin(), pixels.cells.end());
+    for (const int shown : classes) bytes += std::to_string(shown) + ' ';
+  }
+  return formats::sha256(bytes);
 }
 
 }  // namespace
@@ -76,7 +90,8 @@ Trainer::Trainer(const Config& config, const nn::ModelOptions& model, const Task
       // The k best answers are looked for on the host, those that a-nesi learns from are drawn there,
       // and a satnet runs there.
       graph_(device, config.train.graph && !workers.connected() && config.losses.query.approx != "top-k" &&
-                         config.losses.weight("a-nesi") == 0 && model.kind != nn::ReasonerKind::kSatNet) {
+                         !config.losses.searches() && config.losses.weight("a-nesi") == 0 &&
+                         model.kind != nn::ReasonerKind::kSatNet) {
   const RandomScope random(torch::kCPU, config_.seed);  // for the weights of all that is made here
   model_ = std::make_shared<nn::Model>(model, task.program());
   // The others get their weights from rank 0, in run().
@@ -88,6 +103,7 @@ Trainer::Trainer(const Config& config, const nn::ModelOptions& model, const Task
                   validation = task.instances(Part::kValidation, config_.data.validation);
   check_losses(config_, task, *model_, examples, validation);
   if (!config_.data.path.empty()) data_hash_ = formats::sha256(read_file(config_.data.path));
+  pictures_hash_ = hash_of_pictures(task);
   const task::InstanceTensors validated = task::tensors_of(validation, torch::kCPU);
   all_known_ = (validated.known | validated.observed).all().item<bool>();
   nothing_known_ = !says_something(validated, /*with_labels=*/true).any().item<bool>();
@@ -96,7 +112,8 @@ Trainer::Trainer(const Config& config, const nn::ModelOptions& model, const Task
       parameter_groups(*model_, inference_model_.get(), config_.train.perception_rate),
       config_.train.optimizer);
   objective_ = std::make_unique<Objective>(
-      config_.losses, LossOperators{&soft_tp_, query_.get(), fuzzy_.get(), inference_model_.get()},
+      config_.losses,
+      LossOperators{&soft_tp_, query_.get(), fuzzy_.get(), inference_model_.get(), searched_.get()},
       task.pictures(), mask_);
 
   if (config_.train.batch % workers_.world() != 0) {
@@ -162,10 +179,12 @@ void Trainer::make_operators(bool observes) {
   const auto weighs = [&](const char* term) { return config_.losses.weight(term) > 0; };
   const compile::ConstraintProgram& program = task_.program();
   const std::vector<task::ObservedAtom>& atoms = task_.supervision().atoms;
-  scores_likelihood_ = weighs("query") || weighs("a-nesi") ||
+  const bool searches = config_.losses.searches();
+  scores_likelihood_ = (weighs("query") && !searches) || weighs("a-nesi") ||
                        (!model_->reasoner && observes && (weighs("semantic") || weighs("ltn")));
   if (scores_likelihood_ || weighs("semantic"))
     query_ = std::make_unique<QueryLoss>(program, atoms, config_.losses.query, device_);
+  if (searches) searched_ = std::make_unique<SearchedQuery>(task_.shared_program(), config_.losses.query);
   if (weighs("ltn")) fuzzy_ = std::make_unique<FuzzyTruth>(program, atoms, config_.losses.ltn);
   if (weighs("a-nesi")) {
     inference_model_ = std::make_shared<InferenceModel>(
@@ -400,7 +419,8 @@ TrainResult Trainer::run() {
     if (step_ % read_every == 0 || log_due || epoch_done) {
       read_totals();
       stopping = agree_on_time(now() - begin);
-      if (seconds_ - read_at > 0.2) {
+      // The first rate at once, however quick the steps are: none must not be shown as 0.
+      if (seconds_ - read_at > (progress_.examples_per_second > 0 ? 0.2 : 0.0)) {
         progress_.examples_per_second = static_cast<double>(read_examples) / (seconds_ - read_at);
         read_at = seconds_;
         read_examples = 0;

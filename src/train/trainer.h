@@ -29,6 +29,7 @@
 #include "train/distributed.h"
 #include "train/event_file.h"
 #include "train/objective.h"
+#include "train/schedule.h"
 
 namespace as2::train {
 
@@ -69,9 +70,8 @@ struct TrainHooks {
 enum class Ended { kEpochs, kTimeBudget, kStopAt, kInterrupted };
 const char* name_of(Ended ended);  // "epochs", "time_budget", "stop_at", "interrupted"
 
-// Of a time budget, the share that one validation may take, but always this many examples.
+// Of a time budget, the share that one validation may take, but always kLeastValidation examples.
 constexpr double kValidationShare = 0.1;
-constexpr std::int64_t kLeastValidation = 32;
 
 struct TrainResult {
   Ended ended = Ended::kEpochs;
@@ -129,10 +129,10 @@ class Trainer {
   // [rows] bool: the program has an answer with what was read at evidence and what may be known elsewhere.
   torch::Tensor agrees(const Batch& batch, const torch::Tensor& answer) const;
   nlohmann::json scores(Batches& batches, bool perceived);
-  // Examples of a validation: all, or as many as the time budget has room for. The first validation of a run
-  // finds out how many; the others look at the same ones, so that their scores compare. A list is validated
-  // whole.
-  std::int64_t validation_size(double seconds_each);
+  // Seconds that a part of a validation may take; 0: any number. The first validation of a run finds out how
+  // many examples that is; the others look at the same ones, so that their scores compare. A list is
+  // validated whole.
+  double validation_seconds() const;
   void draw(const std::vector<nlohmann::json>& records) const;
 
   Config config_;
@@ -141,7 +141,8 @@ class Trainer {
   torch::Device device_;
   Workers& workers_;
   TrainHooks hooks_;
-  std::string data_hash_;  // SHA-256 of data.path; empty: there is none
+  std::string data_hash_;      // SHA-256 of data.path; empty: there is none
+  std::string pictures_hash_;  // of the pictures in a folder of one's own; empty: there is none
   tp::SoftTp soft_tp_;
   std::shared_ptr<nn::Model> model_;
   torch::Tensor mask_;
@@ -149,6 +150,7 @@ class Trainer {
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<GradientAverager> averager_;
   std::unique_ptr<QueryLoss> query_;  // null: no loss with a weight needs it
+  std::unique_ptr<SearchedQuery> searched_;
   std::unique_ptr<FuzzyTruth> fuzzy_;
   std::shared_ptr<InferenceModel> inference_model_;
   bool scores_likelihood_ = false;  // validation is by the likelihood of what is observed

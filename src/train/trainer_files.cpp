@@ -196,6 +196,7 @@ void Trainer::save_state() const {
                       {"seed", config_.seed},
                       {"command", hooks_.command},
                       {"data", data_hash_},
+                      {"pictures", pictures_hash_},
                       {"program", task_.program().hash}};
   file.metadata["place"] = json_text(place);
   formats::write_safetensors(folder_ / "state.safetensors", file);
@@ -243,6 +244,10 @@ std::string Trainer::read_state() {
   if (const std::string before = place.value("data", data_hash_); before != data_hash_ && hooks_.on_warning)
     hooks_.on_warning(config_.data.path + " is not the file that the run was started with: it goes on with " +
                       "other examples, and its weights will not be those of one run");
+  if (place.value("pictures", pictures_hash_) != pictures_hash_ && hooks_.on_warning)
+    hooks_.on_warning(
+        "the pictures in " + config_.images.source + " are not those that the run was started with: " +
+        "what was for training may now be for validation or the test, whose figures are then too good");
   torch::NoGradGuard no_grad;
   for (auto& [name, tensor] : state()) {
     const formats::SafeTensor* saved = file.find(name);

@@ -88,14 +88,10 @@ torch::Tensor Trainer::agrees(const Batch& batch, const torch::Tensor& answer) c
   return agrees.to(device_);
 }
 
-std::int64_t Trainer::validation_size(double seconds_each) {
-  const std::int64_t all = validation_->size();
-  if (config_.train.time_budget <= 0) return all;
+double Trainer::validation_seconds() const {
   const bool both =
       model_->reasoner && config_.train.perceived_share > 0 && config_.train.perceived_share < 1;
-  const double seconds = kValidationShare * config_.train.time_budget / (both ? 2 : 1);
-  const double fits = seconds / std::max(1e-9, seconds_each);
-  return std::min(all, std::max(kLeastValidation, static_cast<std::int64_t>(std::min(fits, 1e9))));
+  return kValidationShare * config_.train.time_budget / (both ? 2 : 1);
 }
 
 // Shares of right positions and of examples in which all that may be known is right. Where nothing but
@@ -107,7 +103,9 @@ json Trainer::scores(Batches& batches, bool perceived) {
   torch::Tensor cells = torch::zeros_like(right), whole = torch::zeros_like(right),
                 judged = torch::zeros_like(right), likelihood = torch::zeros_like(right);
   const bool timed = &batches == validation_.get();
-  std::int64_t seen = 0, wanted = timed && validated_ > 0 ? validated_ : batches.size();
+  const double seconds = timed && validated_ == 0 ? validation_seconds() : 0;
+  std::int64_t seen = 0, wanted = batches.size();
+  if (timed && validated_ > 0) wanted = std::min(wanted, validated_);
   const auto begin = std::chrono::steady_clock::now();
   for (std::int64_t index = 0; seen < wanted; ++index) {
     const Batch batch = batches.batch(0, index);
@@ -133,10 +131,10 @@ json Trainer::scores(Batches& batches, bool perceived) {
     whole += (exact & judgeable).narrow(0, 0, rows).sum();
     judged += judgeable.narrow(0, 0, rows).sum();
     seen += rows;
-    if (timed && validated_ == 0) {
+    if (seconds > 0) {
       whole.item<double>();  // waits for the device, so that the clock is right
       const double spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-      wanted = validation_size(spent / static_cast<double>(seen));
+      wanted = validation_size(batches.size(), batches.rows(), seen, seconds, spent);
     }
     if (hooks_.on_validation) hooks_.on_validation(seen, wanted);
   }

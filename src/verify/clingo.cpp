@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "child_process.h"
+#include "stop.h"
 #include "text.h"
 
 namespace as2::verify {
@@ -39,12 +40,13 @@ int case_number(const std::string& atom) {
   return std::atoi(atom.c_str() + length + 1);
 }
 
-// clingo writes tabs and other control characters of strings as they are, which no JSON may hold. Its own
-// lines are indented with spaces.
+// clingo writes tabs, line breaks and other control characters of strings as they are, which no JSON may
+// hold.
 std::string with_escaped_controls(const std::string& text) {
   std::string escaped;
+  Strings strings;
   for (const char byte : text) {
-    if (byte == '\n' || static_cast<unsigned char>(byte) >= ' ') {
+    if (!strings.take(byte) || static_cast<unsigned char>(byte) >= ' ') {
       escaped += byte;
     } else {
       char code[7];
@@ -92,6 +94,15 @@ std::string find_clingo(const VerifyOptions& options) {
   return find_program(named && *named ? named : "clingo");
 }
 
+std::vector<std::string> file_arguments(const std::vector<std::string>& files) {
+  std::vector<std::string> arguments;
+  for (const std::string& file : files) {
+    const bool plain = !file.empty() && (file[0] == '/' || file[0] == '.');
+    arguments.push_back(plain ? file : "./" + file);
+  }
+  return arguments;
+}
+
 CaseModels run_cases(const std::string& clingo, std::vector<std::string> arguments, const std::string& input,
                      const VerifyOptions& options) {
   const auto seconds = static_cast<long>(std::ceil(options.time_limit_seconds));
@@ -104,7 +115,9 @@ CaseModels run_cases(const std::string& clingo, std::vector<std::string> argumen
   arguments.push_back("--time-limit=" + std::to_string(seconds));
   ChildOptions limits;
   limits.seconds = static_cast<double>(seconds) + kGraceSeconds;
+  limits.stop = options.stop;
   const ChildResult child = run_child(clingo, arguments, input, limits);
+  if (child.stopped) throw_interrupted("verifying");
 
   CaseModels result;
   result.outcome = child.timed_out ? Outcome::kStoppedEarly : outcome_of(child.exit_code);

@@ -30,6 +30,9 @@ std::string as_clingo_writes(const std::string& atom);
 // Path of clingo, or empty.
 std::string find_clingo(const VerifyOptions& options);
 
+// Files as clingo's arguments. It would take `-n` for an option, and `7` for a number of models.
+std::vector<std::string> file_arguments(const std::vector<std::string>& files);
+
 // Runs clingo with these arguments on `input` and collects one model per case.
 CaseModels run_cases(const std::string& clingo, std::vector<std::string> arguments, const std::string& input,
                      const VerifyOptions& options);

@@ -22,7 +22,7 @@ std::vector<std::optional<std::vector<std::string>>> complete(
   }
   for (const std::string& atom : atoms) program << "#show " << atom << " : " << atom << ".\n";
   program << "#show " << kCaseAtom << "/1.\n#project " << kCaseAtom << "/1.\n";
-  std::vector<std::string> arguments = files;
+  std::vector<std::string> arguments = file_arguments(files);
   arguments.emplace_back("-");
   for (const auto& [name, value] : options.constants) arguments.push_back("--const=" + name + "=" + value);
   const CaseModels answer = run_cases(clingo, arguments, program.str(), options);

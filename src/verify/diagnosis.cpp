@@ -1,9 +1,10 @@
 // Which statements fail. The tagged ground program tells the statement behind every integrity constraint, so
 // each constraint `:- body` becomes `mark(k) :- body`, and nothing can fail any more. The assignment is put
 // in place of the choices: `{a} :- body` becomes `a :- body, on(a)`, where on(a) holds in the cases that pick
-// a. What is picked without support, or holds without being picked, is marked as well. Negated literals of
-// position atoms read the assignment (the reduct), disjunctive heads are shifted, so that nothing is left to
-// choose. Such a program has one model per case, so all cases are answered in one run.
+// a. What is picked without support, or holds without being picked, is marked as well. Literals of position
+// atoms read the assignment, but for those that a rule needs from its head's own loop, which must be derived;
+// disjunctive heads are shifted, so that nothing is left to choose. Every circle of loops has a position, its
+// guess, so such a program is stratified: it has one model per case, and all cases are answered in one run.
 //
 // Rejected: keeping the choices and forcing the atoms by constraints. A choice's own bounds then leave no
 // model to read the marks from.
@@ -15,6 +16,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "compile/graph.h"
 #include "compile/origin.h"
 #include "verify/clingo.h"
 
@@ -139,72 +141,110 @@ std::unordered_map<std::string, Lit> write_cases(Writer& writer, const std::vect
   return on;
 }
 
-// `not a` as the assignment says, where it speaks of a.
-Lit negation(const GroundProgram& ground, Atom atom, const std::unordered_map<std::string, Lit>& on) {
-  const auto picked = atom < ground.names.size() ? on.find(ground.names[atom]) : on.end();
-  return picked == on.end() ? -static_cast<Lit>(atom) : -picked->second;
+// The loop of every atom: atoms of one loop need each other.
+std::vector<int> loops_of(const GroundProgram& ground) {
+  std::vector<std::pair<int, int>> needs;
+  for (const Rule& rule : ground.rules) {
+    for (const Atom head : rule.head) {
+      for (const auto& literal : rule.body) {
+        if (literal.lit > 0) needs.emplace_back(static_cast<int>(head), literal.lit);
+      }
+    }
+  }
+  return compile::components_of({static_cast<int>(first_free_atom(ground)), needs}).of;
 }
 
 // `f :- not f, B.`: never derives f, and leaves no model where B holds. A constraint, written as a rule.
-bool negates_itself(const Rule& rule) {
-  if (rule.choice || rule.sum || rule.head.size() != 1) return false;
-  return std::any_of(rule.body.begin(), rule.body.end(), [&](const asp::WeightedLit& literal) {
-    return literal.lit == -static_cast<Lit>(rule.head.front());
-  });
+bool negates(const Rule& rule, Atom head) {
+  if (rule.choice || rule.sum) return false;
+  return std::any_of(rule.body.begin(), rule.body.end(),
+                     [&](const asp::WeightedLit& literal) { return literal.lit == -static_cast<Lit>(head); });
 }
 
-void write_rule(Writer& writer, const GroundProgram& ground, Rule rule,
-                const std::unordered_map<std::string, Lit>& on, const std::vector<Lit>& statement_marks,
-                const compile::Origins& origins) {
-  if (negates_itself(rule)) {
-    const int statement = origins.of_self_negation(rule.head.front());
-    if (statement >= 0) {
-      writer.rule(false, {statement_marks[static_cast<std::size_t>(statement)]}, rule, 0);
-      return;
-    }
-  }
-  std::vector<Lit> head(rule.head.begin(), rule.head.end());
-  for (auto& literal : rule.body) {
-    if (literal.lit < 0) literal.lit = negation(ground, static_cast<Atom>(-literal.lit), on);
-    // A constraint supports nothing: it reads what is picked, whether or not the choice fires.
-    if (literal.lit > 0 && head.empty()) literal.lit = -negation(ground, static_cast<Atom>(literal.lit), on);
-  }
-  if (!rule.choice && head.size() > 1) {
-    for (const Lit one : head) {
-      Rule shifted = rule;
-      shifted.head = {static_cast<Atom>(one)};
-      std::vector<Lit> others;
-      for (const Lit other : head) {
-        if (other != one) others.push_back(negation(ground, static_cast<Atom>(other), on));
-      }
-      const Lit none_of_them = writer.fresh();
-      writer.rule(false, {none_of_them}, others);
-      writer.rule(false, {one}, shifted, none_of_them);
-    }
-    return;
-  }
-  if (head.empty() && rule.statement >= 0) {
-    writer.rule(false, {statement_marks[static_cast<std::size_t>(rule.statement)]}, rule, 0);
-  } else if (!rule.choice) {
-    writer.rule(false, head, rule, 0);
-  } else {
-    for (const Lit atom : head) {
-      const auto picked = on.find(ground.names[static_cast<std::size_t>(atom)]);
-      if (picked == on.end()) {
-        writer.rule(true, {atom}, rule, 0);
+// Writes rules so that they read the assignment.
+class Reader {
+ public:
+  Reader(Writer& writer, const GroundProgram& ground, const std::unordered_map<std::string, Lit>& on,
+         const std::vector<Lit>& statement_marks)
+      : writer_(writer),
+        ground_(ground),
+        on_(on),
+        statement_marks_(statement_marks),
+        origins_(ground),
+        loops_(loops_of(ground)) {}
+
+  void write(const Rule& rule) {
+    if (rule.head.empty()) constraint(rule, rule.statement, 0);
+    for (const Atom head : rule.head) {
+      const int negated = negates(rule, head) ? origins_.of_self_negation(head) : -1;
+      if (rule.choice) {
+        const bool free = picked(head) == static_cast<Lit>(head);
+        writer_.rule(free, {static_cast<Lit>(head)}, read(rule, head), free ? 0 : picked(head));
+      } else if (negated >= 0) {
+        constraint(rule, negated, none_but(head, rule.head));
       } else {
-        writer.rule(false, {atom}, rule, picked->second);
+        writer_.rule(false, {static_cast<Lit>(head)}, read(rule, head), none_but(head, rule.head));
       }
     }
   }
-}
 
-// Does a rule that is no choice and no given fact derive the atom? Then the family is `founded`.
+ private:
+  // Whether the atom is picked or, where the assignment does not speak of it, derived.
+  Lit picked(Atom atom) const {
+    const auto found = atom < ground_.names.size() ? on_.find(ground_.names[atom]) : on_.end();
+    return found == on_.end() ? static_cast<Lit>(atom) : found->second;
+  }
+
+  // The rule with the body that derives `head`; 0: a constraint, which derives nothing.
+  Rule read(Rule rule, Atom head) const {
+    for (auto& literal : rule.body) {
+      const Atom atom = asp::atom_of(literal.lit);
+      if (literal.lit < 0) {
+        literal.lit = -picked(atom);
+      } else if (head == 0 || loops_[atom] != loops_[head]) {
+        literal.lit = picked(atom);
+      }
+    }
+    return rule;
+  }
+
+  void constraint(const Rule& rule, int statement, Lit condition) {
+    const Lit mark = statement < 0 ? 0 : statement_marks_[static_cast<std::size_t>(statement)];
+    writer_.rule(false, mark ? std::vector<Lit>{mark} : std::vector<Lit>{}, read(rule, 0), condition);
+  }
+
+  // That no other atom of a disjunction holds; 0: there is no other.
+  Lit none_but(Atom one, const std::vector<Atom>& heads) {
+    std::vector<Lit> others;
+    for (const Atom other : heads) {
+      if (other != one) others.push_back(-picked(other));
+    }
+    if (others.empty()) return 0;
+    const Lit none_of_them = writer_.fresh();
+    writer_.rule(false, {none_of_them}, others);
+    return none_of_them;
+  }
+
+  Writer& writer_;
+  const GroundProgram& ground_;
+  const std::unordered_map<std::string, Lit>& on_;
+  const std::vector<Lit>& statement_marks_;
+  const compile::Origins origins_;
+  const std::vector<int> loops_;  // per atom
+};
+
+// Does a rule that is no choice and no given fact derive the atom? A disjunction is no fact, even without a
+// body; `a :- a, B.` derives nothing. Then the family is `founded`.
 bool derived(const GroundProgram& ground, const std::string& name) {
   return std::any_of(ground.rules.begin(), ground.rules.end(), [&](const Rule& rule) {
-    return !rule.choice && !rule.body.empty() &&
-           std::any_of(rule.head.begin(), rule.head.end(),
-                       [&](Atom atom) { return atom < ground.names.size() && ground.names[atom] == name; });
+    if (rule.choice || (rule.head.size() == 1 && rule.body.empty())) return false;
+    return std::any_of(rule.head.begin(), rule.head.end(), [&](Atom atom) {
+      const bool needs_itself =
+          !rule.sum && std::any_of(rule.body.begin(), rule.body.end(), [&](const asp::WeightedLit& literal) {
+            return literal.lit == static_cast<Lit>(atom);
+          });
+      return !needs_itself && atom < ground.names.size() && ground.names[atom] == name;
+    });
   });
 }
 
@@ -231,8 +271,16 @@ std::string diagnosis_program(const GroundProgram& ground, const std::vector<con
     statement_marks.push_back(writer.fresh());
     writer.show(kStatementMark, static_cast<int>(k), statement_marks.back());
   }
-  const compile::Origins origins(ground);
-  for (const Rule& rule : ground.rules) write_rule(writer, ground, rule, on, statement_marks, origins);
+  Reader reader(writer, ground, on, statement_marks);
+  for (const Rule& rule : ground.rules) reader.write(rule);
+
+  for (const asp::External& external : ground.externals) {
+    if (external.value == asp::ExternalValue::kFalse) continue;
+    Rule given;
+    given.choice = external.value == asp::ExternalValue::kFree;
+    given.head = {external.atom};
+    reader.write(given);
+  }
 
   const auto by_name = atoms_by_name(ground);
   const std::unordered_set<std::string> facts(ground.facts.begin(), ground.facts.end());

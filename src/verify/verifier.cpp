@@ -123,6 +123,7 @@ void name_violations(const std::vector<std::string>& files, const std::vector<Ch
     ground_options.constants = options.constants;
     ground_options.assume = options.assume;
     ground_options.time_limit_seconds = options.time_limit_seconds;
+    ground_options.stop = options.stop;
     ground = asp::ground(files, ground_options);
   } catch (const InputError& error) {
     return give_up(0, invalid.size(), error.what());
@@ -173,7 +174,7 @@ std::vector<Verdict> verify(const std::vector<std::string>& files,
     }
     return verdicts;
   }
-  std::vector<std::string> arguments = files;
+  std::vector<std::string> arguments = file_arguments(files);
   arguments.emplace_back("-");
   for (const auto& [name, value] : options.constants) arguments.push_back("--const=" + name + "=" + value);
   for (std::size_t begin = 0; begin < assignments.size(); begin += kCasesPerCall) {

@@ -225,8 +225,9 @@ formats::Image normalised_digit(const formats::Image& ink, int threshold) {
 }
 
 BoardReading read_board(const formats::Image& picture, const std::string& name, int side,
-                        DebugPictures* debug) {
-  const std::string size = std::to_string(picture.width) + "x" + std::to_string(picture.height);
+                        DebugPictures* debug, const std::string& file_size) {
+  const std::string size =
+      !file_size.empty() ? file_size : std::to_string(picture.width) + "x" + std::to_string(picture.height);
   const Ink ink = picture.pixels.empty() ? Ink{} : find_ink(picture);
   if (debug && !picture.pixels.empty()) debug->emplace_back("picture", picture);
   const bool paper_size = picture.width == datasets::kDigitSide * side && picture.height == picture.width;

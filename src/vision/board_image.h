@@ -33,10 +33,11 @@ struct BoardReading {
 
 // Finds the grid of side × side cells and cuts it. `name` stands for the picture in messages; with `debug`,
 // pictures of the intermediate steps are added to it even when reading fails. Throws InputError that says
-// what was seen: not a board, two boards, something unreadable, or an unsupported size.
+// what was seen: not a board, two boards, something unreadable, or an unsupported size. `file_size` is that
+// of a picture that was shrunk, for those who know their file.
 using DebugPictures = std::vector<std::pair<std::string, formats::Image>>;
 BoardReading read_board(const formats::Image& picture, const std::string& name, int side = 9,
-                        DebugPictures* debug = nullptr);
+                        DebugPictures* debug = nullptr, const std::string& file_size = "");
 
 // The picture with the answer's numbers written into the blank cells as the sheet lies, thinner and
 // paler than the ink.

@@ -45,15 +45,15 @@ bool is_straight(const Lattice& lattice) {
   return true;
 }
 
-std::string size_text(const formats::Image& image, double factor) {
-  return std::to_string(static_cast<int>(image.width * factor)) + "x" +
-         std::to_string(static_cast<int>(image.height * factor));
+std::string size_text(const formats::Image& image) {
+  return std::to_string(image.width) + "x" + std::to_string(image.height);
 }
 
 }  // namespace
 
 Photo read_photo(formats::Image picture, const std::string& name, int side, DebugPictures* debug) {
   Photo photo;
+  const std::string size = size_text(picture);
   photo.picture = shrunk(std::move(picture), photo.shrunk);
   const bool paper_size = photo.picture.width == photo.picture.height && photo.picture.width == 28 * side;
   formats::Image ink;
@@ -68,14 +68,14 @@ Photo read_photo(formats::Image picture, const std::string& name, int side, Debu
   }
   if (enough && found->others > 0) {
     throw InputError({name},
-                     "more than one board: saw a picture of " + size_text(photo.picture, photo.shrunk) +
-                         ", " + std::to_string(found->others + 1) + " separate grids",
+                     "more than one board: saw a picture of " + size + ", " +
+                         std::to_string(found->others + 1) + " separate grids",
                      {"crop it to one board"});
   }
   // A straight scan is read between its lines, unless a slanting lattice fits it better.
   if (!enough || is_straight(found->lattice)) {
     try {
-      photo.straight = read_board(photo.picture, name, side, enough ? nullptr : debug);
+      photo.straight = read_board(photo.picture, name, side, enough ? nullptr : debug, size);
     } catch (const InputError&) {
       if (!enough) throw;
     }
@@ -89,8 +89,7 @@ Photo read_photo(formats::Image picture, const std::string& name, int side, Debu
     photo.lattice = found->lattice;
     photo.dark_ink = found->dark_ink;
   }
-  photo.seen = (photo.straight ? "a grid with lines in a picture of " : "a grid in a photo of ") +
-               size_text(photo.picture, photo.shrunk) +
+  photo.seen = (photo.straight ? "a grid with lines in a picture of " : "a grid in a photo of ") + size +
                (photo.dark_ink ? ", dark ink on light paper" : ", light ink on dark paper");
   photo.saw = photo.straight ? photo.straight->saw : photo.seen;
   // Cells without lines are as they should be.

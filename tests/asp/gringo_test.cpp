@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
+#include <fstream>
 #include <string>
+#include <thread>
 
 #include "as2/compile.h"
 #include "child_process.h"
@@ -36,6 +39,19 @@ std::string error_with_script(const std::string& body, double seconds = 600) {
   return error_with(options);
 }
 
+std::string read_text(const std::string& file) {
+  std::ifstream in(file);
+  std::string line;
+  std::getline(in, line);
+  return in.eof() ? "" : line;  // a whole line, or nothing
+}
+
+// A process that nobody has waited for yet is a zombie, Z, and runs no more.
+bool is_running(int pid) {
+  const std::string status = read_text("/proc/" + std::to_string(pid) + "/stat");
+  return !status.empty() && status.substr(status.rfind(')') + 2, 1) != "Z";
+}
+
 TEST(Gringo, Missing) {
   GroundOptions options;
   options.gringo = "/nowhere/gringo";
@@ -62,10 +78,44 @@ TEST(Gringo, Dies) {
   EXPECT_THAT(error_with_script("exit 0"), HasSubstr("this is not aspif"));
 }
 
+TEST(Gringo, DiesOfDeepTerms) {
+  const auto many = [](const std::string& text) {
+    std::string all;
+    for (int n = 0; n < 200000; ++n) all += text;
+    return all;
+  };
+  const std::string crashed = "p.lp:2:1-", what = " operators and parentheses within each other";
+  for (const std::string& term : {many("-") + "1", "1" + many("+1"), many("f(2,") + "1" + many(")")})
+    EXPECT_THAT(error_with({}, "{a}.\nq(1, " + term + ").\nr((1;2),-1)."),
+                AllOf(StartsWith(crashed), HasSubstr("200001" + what), HasSubstr("ulimit -s")));
+  // Long is not deep.
+  const test::TemporaryFolder folder;
+  GroundOptions options;
+  options.gringo = folder.put_program("gringo", "kill -SEGV $$");
+  EXPECT_THAT(error_with(options, "q(" + many("-1,") + "1). r" + many("(1)") + "."),
+              HasSubstr("environment"));
+}
+
 TEST(Gringo, Hangs) {
   // If the sleeping processes were waited for, the test would run into its own time limit.
   EXPECT_THAT(error_with_script("sleep 3600 & sleep 3600", 0.3), HasSubstr("stopped after 0.3 s"));
   EXPECT_THAT(error_with_script("exec >&- 2>&-; sleep 3600", 0.3), HasSubstr("stopped after 0.3 s"));
+}
+
+TEST(Gringo, AWishToStopEndsItAndWhatItStarted) {
+  const test::TemporaryFolder folder;
+  GroundOptions options;
+  options.gringo = folder.put_program("gringo", "sleep 3600 & echo $! >" + (folder / "started") + "; wait");
+  std::atomic<bool> stop{false};
+  options.stop = &stop;
+  std::thread other([&] {
+    while (read_text(folder / "started").empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    stop = true;
+  });
+  EXPECT_THAT(error_with(options), StartsWith("environment: error: grounding was interrupted"));
+  other.join();
+  const int started = std::stoi(read_text(folder / "started"));
+  while (is_running(started)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 TEST(Gringo, PrintsGarbage) {
@@ -99,6 +149,9 @@ TEST(Gringo, BadConstant) {
   GroundOptions options;
   options.constants = {{"n", "((("}};
   EXPECT_THAT(error_with(options), StartsWith("error: the constant 'n=(((' cannot be read: syntax error"));
+  options.constants = {{"n", "1/0"}};
+  EXPECT_THAT(error_with(options, "{a(n)}."),
+              StartsWith("error: the constant 'n=1/0' has no value: operation undefined: (1/0)"));
 }
 
 TEST(ChildProcess, FeedsAndCollectsMoreThanAPipeHolds) {

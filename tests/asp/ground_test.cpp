@@ -3,15 +3,16 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <iostream>
-#include <sstream>
+#include <cstdio>
 #include <string>
 #include <vector>
 
 #include "as2/compile.h"
 #include "asp/ground_text.h"
+#include "support/temporary_folder.h"
 
 namespace as2::asp {
 namespace {
@@ -32,6 +33,24 @@ std::string error_of(const std::string& text) {
     return error.what();
   }
   return "";
+}
+
+// As clingo does, but not in silence.
+TEST(Ground, NumbersThatGringoWouldWrapAreNamed) {
+  const GroundProgram program = ground_it(
+      "{ p(2147483647); p(-2147483648); p(0x7fffffff) }.\n{ q(2147483648); q(99999999999) }.\n"
+      "{ r(0xffffffff) ; r(99999999999999999999) }.\n");
+  std::string places;
+  for (const Warning& warning : program.warnings) {
+    EXPECT_THAT(warning.message, HasSubstr("does not fit 32 bits"));
+    places += warning.location.str() + " ";
+  }
+  EXPECT_EQ(places, "p.lp:2:5-15 p.lp:2:20-31 p.lp:3:5-15 p.lp:3:21-41 ");
+  GroundOptions options;
+  options.constants = {{"n", "2147483647"}};
+  EXPECT_NO_THROW(ground_text("{ a(n) }.", "p.lp", options));
+  options.constants = {{"n", "99999999999"}};
+  EXPECT_THROW(ground_text("{ a(n) }.", "p.lp", options), InputError);
 }
 
 TEST(Ground, ConstraintBecomesHeadlessRuleOfItsStatement) {
@@ -176,15 +195,17 @@ TEST(Ground, ConstantsCanBeOverridden) {
 }
 
 TEST(Ground, ReadsStandardInput) {
-  std::istringstream input("{a}.\n:- b(X), a(.\n");
-  std::streambuf* before = std::cin.rdbuf(input.rdbuf());
+  const test::TemporaryFolder folder;
+  const int before = dup(STDIN_FILENO);
+  ASSERT_NE(std::freopen(folder.put("input.lp", "{a}.\n:- b(X), a(.\n").c_str(), "r", stdin), nullptr);
   std::string error;
   try {
     ground({"-"});
   } catch (const InputError& caught) {
     error = caught.what();
   }
-  std::cin.rdbuf(before);
+  dup2(before, STDIN_FILENO);
+  close(before);
   EXPECT_THAT(error, HasSubstr("-:2:12-13: error: syntax error"));
 }
 
@@ -289,7 +310,7 @@ TEST(Ground, ExternalsKeepTheirValues) {
 
 TEST(Ground, AnAssumedAtomIsLeftOpenAndMustBeExternal) {
   GroundOptions options;
-  options.assume = {"a(2)"};
+  options.assume = {" a( 2 )"};
   const auto program = ground_text("#external a(1..2).\nd :- a(2).\n", "p.lp", options);
   for (const External& external : program.externals) {
     EXPECT_EQ(external.value == ExternalValue::kFree, program.names[external.atom] == "a(2)");

@@ -4,10 +4,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "as2/compile.h"
@@ -120,6 +122,24 @@ TEST(Statements, IncludesAreExpandedOnceAndRelativeToTheirFile) {
   EXPECT_THAT(result, ElementsAre("one.", "two.", "m."));
   EXPECT_EQ(source.repeated_includes.size(), 3u);
   EXPECT_THAT(source.statements[1].file->name(), HasSubstr("sub/two.lp"));
+}
+
+TEST(Statements, IncludesMayBePipes) {
+  const test::TemporaryFolder folder;
+  folder.put("main.lp", "#include \"pipe.lp\". m.");
+  const std::string pipe = folder / "pipe.lp";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  std::thread writing([&] { std::ofstream(pipe) << "one."; });
+  std::vector<std::string> result;
+  try {
+    const SourceProgram source = read_program({folder / "main.lp"});
+    for (const auto& statement : source.statements) result.push_back(statement.text());
+  } catch (const InputError& error) {
+    result.emplace_back(error.what());
+    std::ifstream(pipe).get();  // whoever writes may end
+  }
+  writing.join();
+  EXPECT_THAT(result, ElementsAre("one.", "m."));
 }
 
 TEST(Statements, ErrorsNameTheFileTheyAreIn) {

@@ -140,10 +140,9 @@ TEST(PeersDocument, SaysWhereAPeerIsBetterThanOurs) {
   const std::string document =
       peers_document({small("tiny", 100, 0.9), small("satnet", 1000, 0.95), small("rrn", 100, 0.92),
                       small("recurrent-transformer", 100, 0.85), elsewhere});
-  // 200·√(2·0.9·0.1/20); other boards and another device are no comparison.
-  EXPECT_THAT(document,
-              HasSubstr("- **AS² (ours; rules as T_P)**, 100 boards: 90.00. Better: RRN (is given "
-                        "who shares a group) 92.00. Two standard errors of a difference are 18.97."));
+  // 200·√((0.9·0.1 + 0.92·0.08)/20); other boards and another device are no comparison.
+  EXPECT_THAT(document, HasSubstr("- **AS² (ours; rules as T_P)**, 100 boards: 90.00. Better: RRN (is given "
+                                  "who shares a group) 92.00 (± 18.09)."));
   EXPECT_THAT(peers_document({small("tiny", 100, 0.9), small("rrn", 100, 0.9)}), Not(HasSubstr("Better:")));
 }
 

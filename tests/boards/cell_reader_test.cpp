@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "as2/compile.h"
 #include "as2/error.h"
 #include "boards/boards.h"
@@ -71,7 +73,8 @@ formats::Image coded(std::array<int, 4> corners) {
 vision::Photo photo_of(const std::vector<std::array<int, 4>>& cells) {
   vision::Photo photo;
   photo.picture = formats::Image(90, 90, 255);
-  photo.lattice = vision::Lattice::of({vision::Point{0, 0}, {90, 0}, {90, 90}, {0, 90}}, 3);
+  const int side = cells.size() == 9 ? 3 : 6;
+  photo.lattice = vision::Lattice::of({vision::Point{0, 0}, {90, 0}, {90, 90}, {0, 90}}, side);
   for (const auto& corners : cells) photo.cells.push_back(coded(corners));
   return photo;
 }
@@ -345,6 +348,32 @@ TEST(PhotoSolver, WhereNothingHasOneSolutionAllDigitsCount) {
     EXPECT_EQ(found.answer.assignment()[1], written - 1);
     EXPECT_TRUE(found.entries.empty());
   }
+}
+
+// No board has this sum, and no bound refutes it: every search would take its own ten seconds, for each of
+// the readings and turns.
+TEST(PhotoSolver, AllSearchesForAPhotoShareItsTime) {
+  std::string program = "{ at(R,C,1..3) } = 1 :- R=1..6, C=1..6.\n";
+  for (int k = 0; k < 36; ++k) {
+    program += "weight(" + std::to_string(k / 6 + 1) + "," + std::to_string(k % 6 + 1) + "," +
+               std::to_string(2 * (k * 7919 % 9973 + 5000)) + ").\n";
+  }
+  program += ":- #sum{W*V,R,C : at(R,C,V), weight(R,C,W)} != 1440001.\n";
+  infer::Solver board = solver(program, {{}});
+  PhotoSolver photos(
+      board,
+      [] {
+        return solver(kCell, {sure(0), sure(1), sure(2), sure(3)});
+      },
+      0.4);
+  const auto begin = std::chrono::steady_clock::now();
+  const PhotoAnswer found =
+      photos.solve(photo_of(std::vector<std::array<int, 4>>(36, {1, 2, 3, 1})), "photo");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(8));
+  EXPECT_TRUE(found.timed_out);
+  EXPECT_FALSE(found.answer.completable);
+  const std::vector<Row> rows{sure(0), sure(1), sure(2), sure(3)};
+  EXPECT_FALSE(solved({1, 2, 3, 2, 3, 1, 3, 1, 2}, rows).timed_out);
 }
 
 }  // namespace

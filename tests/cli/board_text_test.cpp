@@ -55,13 +55,14 @@ class BoardText : public ::testing::Test {
 TEST_F(BoardText, SaysThatAnotherReadingHasOneSolution) {
   solve(kOneAfterTwo);
   EXPECT_EQ(answer_.assignment()[0], 1);
-  EXPECT_THAT(text(), HasSubstr("this is the most probable reading nearby that has one\n"));
+  EXPECT_THAT(text(), HasSubstr("this is the most probable reading nearby that has only one\n"));
   EXPECT_THAT(text(), HasSubstr("): the digits as read have several solutions\n"));
   EXPECT_EQ(json()["unique"], true);
   EXPECT_EQ(json()["reread"].dump(), R"({"found":true,"rank":2,"readings":2,"complete":true})");
   answer_.reread->complete = false;
-  EXPECT_THAT(text(),
-              HasSubstr("this is the most probable reading nearby that was found in time to have one\n"));
+  EXPECT_THAT(
+      text(),
+      HasSubstr("this is the most probable reading nearby that has only one, as far as there was time\n"));
 }
 
 TEST_F(BoardText, SaysThatNoReadingHasOneOnlyWhereThatIsProved) {

@@ -12,13 +12,14 @@
 #include "datasets/real_mnist.h"
 #include "files.h"
 #include "sudoku/board_list.h"
+#include "support/running_as2.h"
 #include "support/temporary_folder.h"
 #include "support/typefaces.h"
 
 namespace as2::test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 struct Outcome {
   int exit_code;
@@ -48,6 +49,26 @@ TEST(DataVerb, SudokuWritesTheListAndIsDeterministic) {
   EXPECT_EQ(folder.entries(), 3) << "no temporary file is left";
 }
 
+// Ctrl-C while two threads climb: what there is then is written, and it is how the whole list begins.
+TEST(DataVerb, AnInterruptedSearchForHardPuzzlesWritesThoseItHas) {
+  test::TemporaryFolder folder;
+  const std::string first = as2(folder, "sudoku --hard 8 --seed 5 --count 1").out;
+  as2::testing::RunningAs2 searching(folder.path(),
+                                     {"data", "sudoku", "--hard", "8", "--seed", "5", "--count", "100000",
+                                      "--threads", "2", "--out", "list", "--json"},
+                                     /*terminal=*/true);
+  ASSERT_TRUE(searching.wait_for("/100000"));  // the first two climbs have ended
+  searching.interrupt();
+  const auto end = searching.finish();
+  ASSERT_EQ(end.exit_code, 0) << end.err;
+  const auto document = nlohmann::json::parse(end.out);
+  EXPECT_EQ(document["interrupted"], true);
+  const std::vector<sudoku::Board> boards = sudoku::read_boards(folder / "list");
+  EXPECT_EQ(document["count"], boards.size());
+  EXPECT_LT(boards.size(), 100000u);
+  EXPECT_EQ(read_file(folder / "list").rfind(first, 0), 0u);
+}
+
 TEST(DataVerb, SudokuMakesOtherSizes) {
   test::TemporaryFolder folder;
   EXPECT_EQ(as2(folder, "sudoku --box 2 --count 3 --clues 6").out.size(), 3u * 34);
@@ -61,7 +82,18 @@ TEST(DataVerb, MistakesHaveTheirExitCodes) {
   EXPECT_EQ(as2(folder, "sudoku --box 5").exit_code, 2);
   EXPECT_EQ(as2(folder, "sudoku --count -1").exit_code, 2);
   EXPECT_EQ(as2(folder, "sudoku --count 1 --seed -1").exit_code, 2);
+  const Outcome large = as2(folder, "sudoku --count 1 --seed 18446744073709551615");
+  EXPECT_EQ(large.exit_code, 2);
+  EXPECT_THAT(large.err, HasSubstr("18446744073709551615 is too large: at most 9223372036854775807"));
+  folder.put("empty.txt", "# none\n");
+  const Outcome near = as2(folder, "sudoku --hard 5 --near '" + (folder / "empty.txt") + "' --count 1");
+  EXPECT_EQ(near.exit_code, 1);
+  EXPECT_THAT(near.err, HasSubstr("empty.txt: error: has no puzzle"));
+  EXPECT_EQ(as2(folder, "sudoku --count 1 --out ''").exit_code, 2);
   EXPECT_EQ(as2(folder, "addition --split test --count -1").exit_code, 2);
+  const Outcome many = as2(folder, "addition --split test --count 1000000000 --n 1000");
+  EXPECT_EQ(many.exit_code, 2);
+  EXPECT_THAT(many.err, HasSubstr("more than 100000000 pictures; make fewer at a time"));
   EXPECT_EQ(as2(folder, "sudoku --count 1 --json").exit_code, 2);
   EXPECT_EQ(as2(folder, "sudoku --clues 3-9").exit_code, 1);
   EXPECT_EQ(as2(folder, "sudoku --count 1 --out /nonexistent/x").exit_code, 1);

@@ -302,6 +302,8 @@ TEST_F(EvalVerb, ListsThatAreWrong) {
   refused("--boards open.txt",
           AllOf(HasSubstr("open.txt: error: a board has several solutions"), HasSubstr("note: ")));
   refused("--boards none.txt", HasSubstr("none.txt: error: "));
+  folder_->put("empty.txt", "# none\n");
+  refused("--boards empty.txt", HasSubstr("empty.txt: error: has no board\n"));
   refused("--boards boards.txt --clues 9", HasSubstr("boards.txt: error: has no board with that many clues"));
   refused("--set data.bxo=3", AllOf(HasSubstr("--set data.bxo=3: error: "), HasSubstr("'data.box'")));
   refused("--set train.rate=1", HasSubstr("'train.rate' has no effect here: it is for training"));
@@ -327,6 +329,7 @@ TEST_F(EvalVerb, AReasonerByItself) {
       run("sudoku --model run/model.safetensors --set images.positions=[] --set data.box=4 --set "
           "program.compiled=programs/sudoku-b4.as2c --clues 180 --count 1 --json --no-clingo --quiet");
   ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_EQ(finished.err, "") << "another program was asked for, none was exchanged";
   const Json figures = Json::parse(finished.out);
   EXPECT_TRUE(figures.contains("given_clues"));
   EXPECT_FALSE(figures.contains("perceived_clues"));
@@ -362,6 +365,9 @@ TEST_F(EvalVerb, FlagsThatDoNotApplyAreRefused) {
   const Finished blind = run("sudoku --model blind/model.safetensors --count 2 --seed 3 --quiet");
   EXPECT_EQ(blind.exit_code, 2);
   EXPECT_THAT(blind.err, HasSubstr("--seed does not apply: no picture is drawn"));
+  const Finished elsewhere = run("sudoku --model blind/model.safetensors --data-dir nowhere --quiet");
+  EXPECT_EQ(elsewhere.exit_code, 2);
+  EXPECT_THAT(elsewhere.err, HasSubstr("--data-dir does not apply: the task 'sudoku' reads no picture"));
   AS2_NEED_MNIST();
   for (const char* task : {"addition", "digits"}) {
     const Finished certified = run(std::string(task) + " --count 2 --no-clingo --quiet");

@@ -98,6 +98,14 @@ stop_at = 0.98
     }
     return text;
   }
+  // Ten pictures of a class in a folder of its own.
+  void fill(const std::string& folder, const std::string& symbol, std::uint8_t ink) const {
+    formats::Image image(28, 28, 255);
+    formats::fill_rectangle(image, 8, 8, 4 + 3 * std::atoi(symbol.c_str()), 12, ink);
+    fs::create_directories(path(folder) / symbol);
+    for (int n = 0; n < 10; ++n)
+      formats::write_png(path(folder) / symbol / (std::to_string(n) + ".png"), image);
+  }
   // Fewer lines than there are, and fewer pictures than positions, of the model in `run`.
   void ask_less() const {
     const auto evaluated = [&](const std::string& more) {
@@ -210,6 +218,57 @@ TEST_F(OwnPictures, TrainedFromSumsAloneEvaluatedAndAsked) {
   ask_elsewhere();
 }
 
+// One number of each pair is known and has no picture. The label of the other one is there for `eval` alone.
+TEST_F(OwnPictures, AKnownValueNeedsNoPicture) {
+  fs::create_directories(path("lists"));
+  std::string text;
+  for (int n = 0; n < 32 * kClasses * kClasses; ++n) {
+    const int a = 1 + n % kClasses, b = 1 + n / kClasses % kClasses;
+    const std::string seen = n % 2 == 0 ? "bars(1,_)" : "bars(2,_)";
+    text += Json{{"images", {{seen, "../pictures/" + picture(n % 2 == 0 ? a : b, n % 5)}}},
+                 {"labels", {{"bars(1,_)", a}, {"bars(2,_)", b}}},
+                 {"evidence", {"bars(1,_)", "bars(2,_)"}},
+                 {"observed", {{"sum(_)", a + b}}}}
+                .dump() +
+            "\n";
+  }
+  write_file(path("lists/train.jsonl"), text);
+  const Finished trained = run("train own.toml --out run --json --quiet");
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  EXPECT_GT(Json::parse(trained.out)["runs"][0]["score"].get<double>(), 0.9);
+
+  // The first 18 lines as they are, and the same with the label of every picture exchanged: what is given is
+  // no clue that is read.
+  const auto evaluated = [&](int shift) {
+    std::istringstream all(text);
+    std::string listed, line;
+    for (int n = 0; n < 18 && std::getline(all, line); ++n) {
+      Json changed = Json::parse(line);
+      changed.erase("observed");
+      const std::string seen = n % 2 == 0 ? "bars(1,_)" : "bars(2,_)";
+      changed["labels"][seen] = 1 + (changed["labels"][seen].get<int>() - 1 + shift) % kClasses;
+      listed += changed.dump() + "\n";
+    }
+    write_file(path("lists/listed.jsonl"), listed);
+    const Finished finished = run("eval own --model run --list lists/listed.jsonl --json --quiet");
+    EXPECT_EQ(finished.exit_code, 0) << finished.err;
+    return Json::parse(finished.out);
+  };
+  EXPECT_GT(evaluated(0)["clue_accuracy"].get<double>(), 0.9);
+  EXPECT_LT(evaluated(1)["clue_accuracy"].get<double>(), 0.1);
+
+  const Finished asked = run("predict --model run --instances lists/listed.jsonl --json");
+  ASSERT_EQ(asked.exit_code, 0) << asked.err;
+  std::istringstream documents(asked.out);
+  int n = 0;
+  for (std::string line; std::getline(documents, line); ++n) {
+    const std::string given = n % 2 == 0 ? "bars(2,_)" : "bars(1,_)";
+    const int value = n % 2 == 0 ? 1 + n / kClasses % kClasses : 1 + n % kClasses;
+    EXPECT_EQ(Json::parse(line)["beliefs"][given][std::to_string(value)], 1.0) << line;
+  }
+  EXPECT_EQ(n, 18);
+}
+
 TEST_F(OwnPictures, WhatCannotBeToldApartIsSaidBeforehand) {
   fs::create_directories(path("lists"));
   write_file(path("lists/train.jsonl"), lines(
@@ -282,7 +341,7 @@ TEST_F(OwnPictures, TheLinesThemselvesSayWhatCanBeToldApart) {
   const Finished nowhere =
       run("check own.toml --shortcuts --set data.path=none.jsonl --set 'labels.observed=[\"*\"]'");
   EXPECT_EQ(nowhere.exit_code, 1);
-  EXPECT_THAT(nowhere.err, HasSubstr("none.jsonl: error: cannot be opened"));
+  EXPECT_THAT(nowhere.err, HasSubstr("data.path is 'none.jsonl', and there is no such file: looked for"));
 }
 
 // Of MNIST's ten classes a 4 × 4 Sudoku shows four, which its blanks determine; digits of which only the
@@ -370,7 +429,8 @@ TEST_F(OwnPictures, ALineThatCannotBeUsedIsNamed) {
   const Json both = {{a, file}, {b, file}};
   refused({{"images", {{a, "none.png"}}}}, "none.png");
   refused({{"images", {{"sum(_)", file}}}}, "no position 'sum(_)'");
-  refused({{"images", {{a, file}}}, {"labels", {{b, "1"}}}, {"evidence", {a, b}}}, "names no picture of it");
+  refused({{"labels", {{a, "1"}, {b, "1"}}}, {"observed", {"sum(2)"}}}, "the line names no picture");
+  refused({{"images", {{a, file}}}, {"evidence", {a, b}}}, "has neither a picture nor a label");
   refused({{"images", both}, {"observed", {"sum(9)"}}}, "can never hold");
   refused({{"images", both}, {"observed", {"odd"}}}, "labels.observed does not name it");
   refused({{"images", both}, {"observed", {"sum(2), sum(3)"}}}, "one literal");
@@ -386,9 +446,78 @@ TEST_F(OwnPictures, ALineThatCannotBeUsedIsNamed) {
   formats::write_png(path("pictures/blank.png"), formats::Image(56, 56, 255));
   refused({{"images", {{a, file}, {b, "../pictures/blank.png"}}}, {"observed", {"sum(2)"}}},
           "a picture without ink is no evidence");
+  // One position, written in two ways.
+  refused({{"images", {{a, file}, {"bars(1, _)", file}}}}, "is given twice");
+  refused({{"images", both}, {"labels", {{a, "1"}, {"bars(1, _)", "2"}}}}, "is given twice");
   // A constraint that labels break is named.
   write_file(path("pair.lp"), read_file(path("pair.lp")) + ":- bars(1,2), bars(2,2).\n");
   refused({{"images", both}, {"labels", {{a, "2"}, {b, "2"}}}}, "pair.lp:4)");
+}
+
+// A folder per class; the program says less of its pictures, or of what they may show together, than the
+// source of the examples needs.
+TEST_F(OwnPictures, AFolderOfPicturesThatDoNotFitTheExamplesIsRefused) {
+  for (const char* symbol : {"1", "2", "3"}) {
+    fill("drawn", symbol, 0);
+    fill("empty", symbol, symbol[0] == '1' ? 0 : 255);
+  }
+  const auto refused = [&](const std::string& more, const ::testing::Matcher<const std::string&>& message) {
+    write_file(path("folder.toml"),
+               "name = \"folder\"\npreset = \"own/tiny.toml\"\n[program]\nfile = \"pair.lp\"\n"
+               "[images]\npositions = [\"bars(*\"]\n[data]\ntrain = 40\nvalidation = 9\n");
+    const Finished finished =
+        run("train folder.toml --preset own/tiny.toml --set losses.query.weight=0 --set "
+            "losses.perception.weight=1 --out run --device cpu --quiet " +
+            more);
+    EXPECT_EQ(finished.exit_code, 1) << finished.err;
+    EXPECT_THAT(finished.err, message);
+  };
+  refused("--set images.source=empty --set data.source=tuples",
+          HasSubstr("no picture of 2 has ink, nor of 3"));
+  refused("--set images.source=drawn --set data.source=images",
+          HasSubstr("an example is one picture, but 2 positions have pictures"));
+  // Every position has a picture, and the pictures alone may break the program.
+  write_file(path("pair.lp"), "{ bars(I,N) : N=1..3 } = 1 :- I=1..2.\n:- bars(1,N), bars(2,N).\n");
+  refused("--set images.source=drawn --set data.source=tuples",
+          HasSubstr("the program allows no answer for some of the tuples"));
+}
+
+TEST_F(OwnPictures, PicturesThatHaveChangedAndAProgramThatLooksWrongAreWarnedOf) {
+  for (const char* symbol : {"1", "2", "3"}) fill("drawn", symbol, 0);
+  write_file(path("pair.lp"), read_file(path("pair.lp")) + ":- bras(1,2). % misspelt\n");
+  const std::string train =
+      "train own.toml --set images.source=drawn --set data.source=tuples --set data.path= --set "
+      "data.train=40 "
+      "--set data.validation=9 --device cpu --quiet ";
+  const Finished first = run(train + "--epochs 1 --out run --set 'program.constants=[\"zz=3\"]'");
+  EXPECT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_THAT(first.err, HasSubstr("warning: constraint `misspelt` has no ground instances"));
+  EXPECT_THAT(first.err, HasSubstr("warning: constant `zz` (-c) does not occur in the program"));
+  EXPECT_THAT(run("train --resume run --epochs 2 --device cpu --quiet").err,
+              Not(HasSubstr("the pictures in")));
+  draw(1, 0);
+  fs::copy_file(path("pictures") / picture(1, 0), path("drawn/1/00.png"));
+  EXPECT_THAT(run("train --resume run --epochs 3 --device cpu --quiet").err,
+              HasSubstr("drawn are not those that the run was started with"));
+}
+
+// Blanks count within strings, and nowhere else.
+TEST_F(OwnPictures, WhatIsObservedMayHoldStringsWithBlanks) {
+  write_file(path("pair.lp"),
+             "{ bars(I,N) : N=1..3 } = 1 :- I=1..2.\n"
+             "sum(\"of the two\",S) :- bars(1,A), bars(2,B), S = A+B.\n");
+  fs::create_directories(path("lists"));
+  write_file(path("lists/train.jsonl"), lines(
+                                            {0, 1, 2, 3, 4},
+                                            [](Json& line, int a, int b) {
+                                              const std::string atom =
+                                                  "sum(\"of the two\", " + std::to_string(a + b) + ")";
+                                              line["observed"] = Json::array({atom});
+                                            },
+                                            8));
+  const Finished finished =
+      run("train own.toml --out run --device cpu --epochs 1 --quiet --set 'labels.observed=[\"sum(_,_)\"]'");
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
 }
 
 // Lines that say too little, too few lines, and a file that changes while a run rests.
@@ -402,7 +531,9 @@ TEST_F(OwnPictures, WhatAFileOfLinesIsTooLittleForIsSaid) {
       6);
   const auto trained = [&](const std::string& text, const std::string& more) {
     write_file(path("lists/train.jsonl"), text);
-    return run("train own.toml --out run --device cpu --quiet --set data.validation=10 --epochs 1 " + more);
+    const std::string some =
+        more.find("data.validation") == std::string::npos ? "--set data.validation=10 " : "";
+    return run("train own.toml --out run --device cpu --quiet --epochs 1 " + some + more);
   };
   const auto refused = [&](const std::string& text, const std::string& more, const std::string& message) {
     const Finished finished = trained(text, more);
@@ -414,6 +545,11 @@ TEST_F(OwnPictures, WhatAFileOfLinesIsTooLittleForIsSaid) {
           "train.jsonl:2: error: 1 of 46 examples observe nothing");
   refused(first + "\n" + Json{{"observed", {"sum(2)"}}}.dump() + "\n" + good, "",
           "train.jsonl:3: error: 1 of 46 examples have no picture, and can teach nothing");
+  refused(
+      first +
+          Json{{"labels", {{"bars(1,_)", 1}}}, {"evidence", {"bars(1,_)"}}, {"observed", {"sum(2)"}}}.dump() +
+          "\n" + good,
+      "", "train.jsonl:2: error: 1 of 46 examples have no picture, and can teach nothing");
   refused(first, "", "train.jsonl: error: has one example, which is too few");
   refused(good, "--set data.validation=54",
           "train.jsonl: error: has 54 examples, and data.validation = 54 leaves none to train on");
@@ -426,8 +562,8 @@ TEST_F(OwnPictures, WhatAFileOfLinesIsTooLittleForIsSaid) {
   EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
   EXPECT_THAT(resumed.err, HasSubstr("train.jsonl is not the file that the run was started with"));
   EXPECT_THAT(read_file(path("run/state.safetensors")),
-              HasSubstr("as2 train own.toml --seed 0 --epochs 1 --set data.validation=10 "
-                        "--set data.validation=30 && as2 train --resume run --epochs 2"));
+              HasSubstr("as2 train own.toml --seed 0 --epochs 1 --set data.validation=30 && as2 train "
+                        "--resume run --epochs 2"));
 }
 
 }  // namespace

@@ -159,6 +159,30 @@ TEST_F(PredictVerb, LinesDifferInWhatIsGivenAndObserved) {
   EXPECT_THAT(lines[4]["error"].get<std::string>(), HasSubstr("no atom 'sum(8)'"));
 }
 
+// A value that is given was not read, and a label that is not given is no evidence.
+TEST_F(PredictVerb, WhatIsKnownIsGivenAndNotRead) {
+  Json line = {{"images", {{"digit(1,_)", digit(3)}}},
+               {"labels", {{"total(_)", "9"}}},
+               {"evidence", {"digit(1,_)", "total(_)"}}};
+  write_file(path("known.jsonl"), line.dump());
+  const Finished known = run("--model addition --instances known.jsonl");
+  EXPECT_THAT(known.out, ::testing::AllOf(HasSubstr("digit(1,_) read 3 (p = "),
+                                          HasSubstr("total(_) given as 9\n"), HasSubstr("digit(2,6)")));
+  EXPECT_EQ(known.err, "");
+
+  write_file(path("clue.jsonl"), R"j({"labels": {"cell(1,1,_)": "3"}})j");
+  EXPECT_EQ(run("--model sudoku-blanks --instances clue.jsonl").err, "")
+      << "without pictures labels are evidence";
+
+  line.erase("evidence");
+  line["images"]["digit(2,_)"] = digit(5, 1);
+  write_file(path("forgotten.jsonl"), line.dump() + "\n" + line.dump());
+  const Finished forgotten = run("--model addition --instances forgotten.jsonl");
+  EXPECT_THAT(forgotten.out, HasSubstr("total(8)"));
+  EXPECT_THAT(forgotten.err, HasSubstr("forgotten.jsonl:1: note: the label of total(_) is not used"));
+  EXPECT_THAT(forgotten.err, ::testing::Not(HasSubstr("forgotten.jsonl:2"))) << "once is enough";
+}
+
 // 0 + 5 is not 0, whatever the first digit: the positions at fault are named, with a circuit or without.
 TEST_F(PredictVerb, WhatContradictsTheProgramIsNamed) {
   const Json line = {{"labels", {{"digit(1,_)", 0}, {"digit(2,_)", 5}, {"total(_)", 0}}},
@@ -168,8 +192,8 @@ TEST_F(PredictVerb, WhatContradictsTheProgramIsNamed) {
   for (const std::string approx : {"", " --approx top-k"}) {
     const Finished finished = run("--model addition --instances clash.jsonl --json" + approx);
     EXPECT_EQ(finished.exit_code, 1);
-    EXPECT_THAT(finished.err, HasSubstr("P(program) = 0: no answer set agrees with what is given at "
-                                        "total(_), digit(2,_)\n"))
+    EXPECT_THAT(finished.err, HasSubstr("P(program) = 0: no answer set agrees with the zeros in the beliefs "
+                                        "of total(_), digit(2,_)\nnote: these alone leave none"))
         << approx;
   }
 }
@@ -265,6 +289,12 @@ TEST_F(PredictVerb, TextNamesTheLine) {
   EXPECT_EQ(finished.exit_code, 0) << finished.err;
   EXPECT_THAT(finished.out,
               ::testing::AllOf(HasSubstr("two.jsonl:1: optimal"), HasSubstr("two.jsonl:3: optimal")));
+  const std::string asked =
+      run("--model digits --image 'digit(_)=" + digit(7) + "' --query 'not digit(12)' --query 'digit(7)'")
+          .out;
+  EXPECT_THAT(asked, HasSubstr("P(not digit(12)) = 1\n"));
+  EXPECT_THAT(asked, ::testing::Not(::testing::ContainsRegex("0\\.[0-9]{13}")))
+      << "that many tell people nothing";
 }
 
 TEST_F(PredictVerb, ABudgetLeavesAnHonestGap) {
@@ -294,6 +324,27 @@ TEST_F(PredictVerb, GroundingHasLimits) {
   const Finished finished = run(example + " --grounding-size 5");
   EXPECT_EQ(finished.exit_code, 1);
   EXPECT_THAT(finished.err, HasSubstr("together more than 5"));
+}
+
+// Of what #show hides nothing is known, also not that it cannot hold.
+TEST_F(PredictVerb, AHiddenAtomIsRefused) {
+  const std::string shipped = AS2_SOURCE_DIR "/models/digits-best";
+  Json card = Json::parse(read_file(shipped + ".json"));
+  card["program"]["file"] = path("odd.lp");
+  card["program"]["compiled"] = "";
+  write_file(path("mine.json"), card.dump());
+  write_file(path("mine.safetensors"), read_file(shipped + ".safetensors"));
+  const std::string text = "{ digit(D) : D = 0..9 } = 1.\nodd :- digit(D), D \\ 2 = 1.\n";
+  const std::string asked = "--model mine.safetensors --image 'digit(_)=" + digit(3) + "' --query ";
+  write_file(path("odd.lp"), text);
+  EXPECT_GT(answer(asked + "odd")["observed"]["odd"].get<double>(), 0.9);
+  write_file(path("odd.lp"), text + ":~ odd. [1]\n");
+  EXPECT_THAT(run(asked + "odd").out, HasSubstr(", cost [1]\n"));
+  write_file(path("odd.lp"), text + "#show digit/1.\n");
+  const Finished hidden = run(asked + "'digit(3), not odd'");
+  EXPECT_EQ(hidden.exit_code, 1) << hidden.out;
+  EXPECT_THAT(hidden.err, HasSubstr("'odd' is hidden by #show"));
+  EXPECT_EQ(answer(asked + "even")["observed"]["even"], 0.0);
 }
 
 TEST_F(PredictVerb, BothEnginesAgree) {

@@ -579,7 +579,7 @@ TEST_F(SolveVerb, ManyLargePicturesAreNotHeldAtOnce) {
     write_file(path(name), picture);
     images += " " + name;
   }
-  const Finished finished = run(images + " --out answers --verbose");
+  const Finished finished = run(images + " --out answers --threads 2 --verbose");
   EXPECT_EQ(finished.exit_code, 1);
   const std::string memory = "memory at most ";
   const auto at = finished.err.find(memory);
@@ -617,6 +617,8 @@ TEST_F(SolveVerb, ScoresPhotosAgainstTheirClues) {
   clues[clues.size() - 2] = clues[clues.size() - 2] == '0' ? '5' : '0';
   write_file(path("p.dat"), clues);
   EXPECT_THAT(run("p.png --score").err, HasSubstr("80 of 81 cells read; 0 wholly right"));
+  write_file(path("p.dat"), clues.substr(0, clues.size() - 2) + "259");  // 3 in eight bits
+  EXPECT_THAT(run("p.png --score").err, HasSubstr("p.dat: error: has the number 259"));
   write_file(path("p.dat"), "short\n");
   EXPECT_EQ(run("p.png --score").exit_code, 1);
 }

@@ -27,8 +27,8 @@ TEST_F(Faults, ATrainingRun) {
       EXPECT_TRUE(fault.kill || !is_temporary(name)) << name;
     }
     const bool begun = fs::exists(folder_ / "out/run/state.safetensors");
-    const Finished again =
-        run_as2(folder_.str(), begun ? "train --resume out/run --quiet" : train + " --out out/run");
+    const Finished again = run_as2(
+        folder_.str(), begun ? "train --resume out/run --device cpu --quiet" : train + " --out out/run");
     ASSERT_EQ(again.exit_code, 0) << again.err;
     const Files after = files_in(folder_ / "out/run");
     for (const char* name : {"model.safetensors", "state.safetensors", "metrics.jsonl", "config.toml"})

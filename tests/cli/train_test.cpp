@@ -166,8 +166,7 @@ TEST_F(TrainVerb, PlainLinesWhereStandardErrorIsNoTerminal) {
 TEST_F(TrainVerb, ABarOnATerminalAndControlC) {
   RunningAs2 training(folder_.str(), small({"--epochs", "2000", "--out", "run", "--json"}),
                       /*terminal=*/true);
-  ASSERT_TRUE(training.wait_for("epoch 2  step"));
-  ASSERT_TRUE(training.wait_for("/s  ")) << "a bar after a validation";
+  ASSERT_TRUE(training.wait_for("epoch 3  step")) << "so that bars follow a validation";
   training.press_control_c();
   const Finished finished = training.finish();
   EXPECT_EQ(finished.exit_code, 0);
@@ -176,7 +175,7 @@ TEST_F(TrainVerb, ABarOnATerminalAndControlC) {
       ::testing::ContainsRegex("\r[█·]+ +[0-9]+%  epoch [0-9]+  loss [0-9.]+  score 0\\.[0-9]+  "
                                "[1-9][0-9]*/s  [0-9]+:[0-9][0-9] left ")))
       << finished.err.substr(0, 2000);
-  EXPECT_THAT(finished.err, HasSubstr("\r\033[Kstopped; go on with: as2 train --resume run"));
+  EXPECT_THAT(finished.err, HasSubstr("\r\033[Kstopped; continue with: as2 train --resume run"));
   const Json result = Json::parse(finished.out)["runs"][0];
   EXPECT_EQ(result["interrupted"], true);
   EXPECT_TRUE(fs::exists(path("run/state.safetensors")));
@@ -195,7 +194,7 @@ TEST_F(TrainVerb, AnInterruptedRunGoesOnBitForBit) {
   training.interrupt();
   const Finished stopped = training.finish();
   ASSERT_EQ(stopped.exit_code, 0) << stopped.err;
-  EXPECT_THAT(stopped.err, HasSubstr("stopped; go on with: as2 train --resume broken\n"));
+  EXPECT_THAT(stopped.err, HasSubstr("stopped; continue with: as2 train --resume broken\n"));
   const Json first = Json::parse(stopped.out)["runs"][0];
   EXPECT_EQ(first["interrupted"], true);
   ASSERT_LT(first["steps"].get<int>(), steps);
@@ -247,6 +246,9 @@ TEST_F(TrainVerb, ATimeBudgetEndsTheRun) {
   const auto records = metrics("run");
   EXPECT_NEAR(records.back()["learning_rate"].get<double>(), 0.005 * 0.01, 1e-9) << "annealed to its end";
   EXPECT_NE(result["score"], nullptr);
+  // Of fewer examples than the first validation had.
+  const Finished fewer = run("--resume run --set data.validation=32 --time-budget 3 --quiet");
+  EXPECT_EQ(fewer.exit_code, 0) << fewer.err;
 }
 
 TEST_F(TrainVerb, FlagsThatDoNotApplyAreRefused) {
@@ -256,6 +258,10 @@ TEST_F(TrainVerb, FlagsThatDoNotApplyAreRefused) {
   const Finished set = run_small({"--set", "train.graph=true", "--device", "cpu", "--out", "run", "--quiet"});
   EXPECT_EQ(set.exit_code, 2);
   EXPECT_THAT(set.err, HasSubstr("--set train.graph does not apply"));
+  const Finished both = run_small({"--epochs", "2", "--time-budget", "9", "--out", "run", "--quiet"});
+  EXPECT_EQ(both.exit_code, 2);
+  EXPECT_THAT(both.err, HasSubstr("--epochs does not apply: the time budget of 9 s ends the run"));
+  EXPECT_EQ(run_small({"--set", "train.epochs=2", "--time-budget", "9", "--out", "run"}).exit_code, 2);
   EXPECT_FALSE(fs::exists(path("run")));
 }
 
@@ -287,6 +293,8 @@ TEST_F(TrainVerb, SettingsThatAreWrong) {
           AllOf(HasSubstr("--set train.epoch=3: error:"), HasSubstr("did you mean 'train.epochs'?")));
   refused("sudoku --preset tiny --set train.epochs=many", 1,
           HasSubstr("--set train.epochs=many: error: 'train.epochs' is \"many\", expected a whole number"));
+  refused(R"(sudoku --preset tiny --set 'images.positions=["cell(*","cel(*"]')", 1,
+          HasSubstr("images.positions: no position of the program matches 'cel(*'"));
   refused("sudoku --preset tiny --set model.reasoner.widht=8", 1,
           AllOf(HasSubstr("--set model.reasoner.widht=8: error: 'model.reasoner.widht' is no field"),
                 HasSubstr("known fields: width")));
@@ -297,14 +305,22 @@ TEST_F(TrainVerb, SettingsThatAreWrong) {
           HasSubstr("expected a whole number from 1 to"));
   for (const char* seeds : {"2..0", "0..2x", "1,,2"})
     refused(std::string("sudoku --preset tiny --seeds ") + seeds, 2, HasSubstr("0..2"));
+  refused("sudoku --preset tiny --seeds 0,3,0", 2, HasSubstr("--seeds 0,3,0: 0 stands there twice"));
   refused("sudoku --preset tiny --seeds 0..1 --seed 2", 2, HasSubstr("excludes"));
+  refused("sudoku --preset tiny --seeds 0..1 --set seed=9", 2,
+          HasSubstr("'seed' is set twice, to 0 and to 9"));
+  refused("sudoku --preset tiny --epochs 2 --set train.epochs=3", 2,
+          HasSubstr("'train.epochs' is set twice"));
+  refused("sudoku --set preset=tiny", 2, HasSubstr("a preset is chosen by --preset"));
   refused("sudoku --preset tiny --device cuda:77", 2, HasSubstr("no such device"));
   refused("", 2, HasSubstr("name a task"));
   refused("digits --data-dir nowhere", 1, HasSubstr("no MNIST files in nowhere"));
+  refused("sudoku --preset tiny --data-dir nowhere", 2, HasSubstr("--data-dir does not apply"));
 
   folder_.put("mine.toml",
-              "name = \"mine\"\npreset = \"mine.toml\"\n[program]\nfile = \"none.lp\"\n"
+              "name = \"mine\"\npreset = \"mine.toml\"\n[program]\nfile = \"mine.lp\"\n"
               "[train]\n  epochs = \"many\"\n");
+  folder_.put("mine.lp", "{ a(1..2) } = 1.\n");
   refused("mine.toml --preset mine.toml", 1, HasSubstr("mine.toml:6:"));
   folder_.put("wide.toml", "[model.reasoner]\nkind = \"soft-tp\"\nwidth = 0\n");
   refused("sudoku --preset wide.toml", 1,
@@ -351,6 +367,9 @@ TEST_F(TrainVerb, FilesThatAreWrong) {
           AllOf(HasSubstr("nowhere: error: is not the folder of a run"), HasSubstr("note: ")));
   refused("--resume run --seed 4", HasSubstr("run/config.toml: error: the run's seed is 0, not 4"));
   refused("addition --resume run", HasSubstr("the run's task is sudoku, not addition"));
+  refused("--resume run --set seed=4", HasSubstr("the run's seed is 0, not 4"));
+  refused("--resume run --set name=addition", HasSubstr("the run's task is sudoku, not addition"));
+  refused("--resume run --set preset=best", HasSubstr("the run's preset is tiny, not best"));
   refused("--resume run --set model.reasoner.width=24",
           AllOf(HasSubstr("state.safetensors: error: does not fit the model"), HasSubstr("note: ")));
   refused("--resume run --set program.compiled=programs/latin_square.as2c", HasSubstr("another program"));
@@ -401,7 +420,7 @@ TEST_F(TrainVerb, ADamagedLineIsNamed) {
 }
 
 TEST_F(TrainVerb, ABatchHasNoMoreThanAnEpoch) {
-  const Finished refused = run_small({"--set", "train.batch=100000000"});
+  const Finished refused = run("sudoku --preset tiny --batch 100000000 --set data.train=256");
   EXPECT_EQ(refused.exit_code, 1);
   EXPECT_THAT(refused.err, HasSubstr("an epoch has only 256 examples"));
   EXPECT_FALSE(fs::exists(path("runs")));
@@ -420,9 +439,9 @@ TEST_F(TrainVerb, TooLittleMemoryIsSaidPlainly) {
   rlimit little = before;
   little.rlim_cur = rlim_t{4} << 30;
   ASSERT_EQ(setrlimit(RLIMIT_AS, &little), 0);
-  const Finished finished =
-      run_small({"--set", "model.reasoner.width=8192", "--set", "model.reasoner.heads=1", "--set",
-                 "model.reasoner.d_ff=8192", "--device", "cpu"});
+  const Finished finished = run(
+      "sudoku --preset tiny --set data.train=256 --set data.validation=64 --set model.reasoner.width=8192 "
+      "--set model.reasoner.heads=1 --set model.reasoner.d_ff=8192 --batch 32 --device cpu");
   setrlimit(RLIMIT_AS, &before);
   EXPECT_EQ(finished.exit_code, 4);
   EXPECT_THAT(finished.err, AllOf(HasSubstr("error: not enough memory: "), HasSubstr("--batch 64"),

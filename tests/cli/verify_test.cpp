@@ -75,6 +75,15 @@ TEST_F(VerifyVerb, ReadsWhatDecodePrints) {
   EXPECT_THAT(none.err, HasSubstr("there is no assignment"));
 }
 
+// clingo takes words for options and numbers, and writes a line break in its JSON as it is.
+TEST_F(VerifyVerb, AProgramMayHaveAnyName) {
+  for (const char* name : {"-n", "7", "--version", "two\nlines.lp", "a \"b\".lp"}) {
+    put(name, "{ at(X,V) : V=1..2 } = 1 :- X=1..2.\n");
+    const Finished finished = run("--assignment good.json -- '" + std::string(name) + "'");
+    EXPECT_EQ(finished.out, "valid\n") << name << ": " << finished.err;
+  }
+}
+
 TEST_F(VerifyVerb, StringsMayHoldQuotesBackslashesAndTabs) {
   put("strings.lp",
       "{p(\"a\\\"b\"); p(\"x\\\\y\"); p(\"n\\nn\"); p(\"end\\\\\"); p(\"tab\t,x\")}.\n"

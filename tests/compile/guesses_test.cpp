@@ -192,6 +192,16 @@ TEST(Disjunction, OfAtomsThatNothingElseDerivesIsAPosition) {
   EXPECT_THAT(answers(program), SizeIs(16));
 }
 
+// A rule or an #external that speaks of one head's predicate is not where the disjunction stands.
+TEST(Disjunction, IsNamedAfterTheRuleThatHasAllItsHeads) {
+  const ConstraintProgram program = program_of(
+      "#external q.\np(2) :- q.\n{ x }.\nq(1) ; p(1) ; r :- q.\np(1) ; q(1) :- x.\n#external p(3).\n");
+  ASSERT_THAT(positions(program), ElementsAre("x", "{p(1),...}"));
+  EXPECT_EQ(program.positions[1].location.line, 5);
+  ASSERT_THAT(program.families, SizeIs(1));
+  EXPECT_EQ(program.families[0].name, "rule@5");
+}
+
 TEST(Disjunction, IsShiftedWhereAnotherRuleDerivesAHead) {
   const ConstraintProgram program = program_of("{ x }. a | b. b :- x.");
   EXPECT_THAT(answers(program), SizeIs(3));

@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <map>
+#include <string>
+#include <vector>
 
 #include "as2/compile.h"
 #include "compile/formula.h"
@@ -33,6 +36,17 @@ TEST(Passes, EveryPassHasANameAPurposeAndADump) {
     EXPECT_STRNE(pass.purpose, "");
     EXPECT_EQ(all.count(pass.name), 1U) << pass.name;
   }
+}
+
+TEST(Passes, AWishToStopEndsThemWithTheOneTheyAreAt) {
+  std::atomic<bool> stop{false};
+  std::vector<std::string> run;
+  const auto observe = [&](const std::string& pass, const std::string&) {
+    run.push_back(pass);
+    stop = run.size() == 2;
+  };
+  EXPECT_THROW(compile(asp::ground_text(kCells, "program.lp"), observe, &stop), EnvironmentError);
+  EXPECT_EQ(run.size(), 2U);
 }
 
 TEST(Passes, NormaliseFoldsFactsAndKeepsClues) {

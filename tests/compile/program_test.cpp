@@ -6,6 +6,7 @@
 #include <set>
 
 #include "as2/compile.h"
+#include "compile/position_hints.h"
 #include "compile/residual_terms.h"
 
 namespace as2::compile {
@@ -156,6 +157,23 @@ TEST(Names, FollowTheVaryingArguments) {
   // Positions that would otherwise share a name.
   EXPECT_THAT(names(program_of("d(1,(1;2),1). d(2,3,(3;4)). d(1,7,2). { c(X,Y) : d(I,X,Y) } = 1 :- I=1..2.")),
               ElementsAre("{c(1,1),...}", "{c(3,3),...}"));
+}
+
+TEST(Names, OfOnesThatAreNoPositionsAreTakenForWhatTheyAre) {
+  const ConstraintProgram program = program_of(
+      "{ gauge(M,V) : V=0..5 } = 1 :- M=1..2.  { plate(M,a); plate(M,b) } = 1 :- M=1..2.  { lamp }.\n"
+      "load(S) :- S = #sum { V,M : gauge(M,V) }.  secret :- lamp.  #show gauge/2.  #show load/1.\n");
+  const auto hint = [&](const std::string& name) { return position_hint(program, name); };
+  EXPECT_EQ(hint("gauge(7,_)"), "the nearest position is 'gauge(1,_)'");
+  EXPECT_EQ(hint("guage( 2, _ )"), "the nearest position is 'gauge(2,_)'");
+  EXPECT_EQ(hint("gauge(2, 5)"), "the atom says that position 'gauge(2,_)' has the symbol '5'");
+  EXPECT_EQ(hint("load(7)"),
+            "it is an atom that the program derives; the constraint `:- not load(7).` demands it");
+  const std::string names = "positions are named like lamp, gauge(1,_), plate(1,_)";
+  EXPECT_EQ(hint("temperature"), names);
+  EXPECT_EQ(hint("load(71)"), names) << "it can never hold";
+  EXPECT_EQ(hint(std::string(100000, 'x')), names);
+  EXPECT_EQ(position_hint(program_of("a."), "b"), "it has no position at all");
 }
 
 TEST(Choices, FreeBoundedAndConditional) {

@@ -27,6 +27,14 @@ compile::ConstraintProgram two_cells() {
   return program;
 }
 
+std::vector<BeliefsEntry> read_beliefs(const std::string& path, const compile::ConstraintProgram& program) {
+  BeliefsReader reader(path, program);
+  std::vector<BeliefsEntry> all;
+  for (auto some = reader.some(); !some.empty(); some = reader.some())
+    all.insert(all.end(), some.begin(), some.end());
+  return all;
+}
+
 decode::Beliefs parsed(const std::string& text, std::vector<std::string>* warnings = nullptr) {
   std::vector<std::string> local;
   return parse_beliefs({text, {"b.json", 7}}, two_cells(), warnings ? *warnings : local);
@@ -46,6 +54,15 @@ TEST(Beliefs, MissingPositionIsUniformAndMissingSymbolIsZero) {
   EXPECT_THAT(parsed(R"j({"cell(1,_)": {"3" : 0.25, "1" : 0.75}})j", &warnings),
               ElementsAre(0.75, 0.0, 0.25, 0.5, 0.5, 0.0));
   EXPECT_THAT(warnings, IsEmpty());
+}
+
+TEST(Beliefs, NamesAreComparedAsClingoPrintsThem) {
+  EXPECT_EQ(parsed(R"j({" cell( 1, _ )": {" 3": 0.25, "1 ": 0.75}})j"),
+            parsed(R"j({"cell(1,_)": {"3": 0.25, "1": 0.75}})j"));
+  EXPECT_THAT(refusal(R"j({"on": {"true": 1}, " on": {"true": 1}})j"),
+              HasSubstr("b.json:7: error: position 'on' is given twice"));
+  EXPECT_THAT(refusal(R"j({"on": {"true": 1, "true ": 1}})j"), HasSubstr("symbol 'true ' is given twice"));
+  EXPECT_THAT(refusal(R"j({"o n": {"true": 1}})j"), HasSubstr("the program has no position 'o n'"));
 }
 
 TEST(Beliefs, NormalisesWithAWarningOnlyBeyondTheTolerance) {
@@ -96,9 +113,15 @@ TEST(Beliefs, RefusesWhatIsNoDistributionAndSaysWhere) {
   EXPECT_THAT(refusal(R"j({"on": {"true": 1e999}})j"), HasSubstr("b.json:7"));
   EXPECT_THAT(refusal(R"j({"on": {"true": null}})j"), HasSubstr("expected a number"));
   EXPECT_THAT(refusal(R"j({"on": {"true": "1"}})j"), HasSubstr("expected a number"));
-  EXPECT_THAT(refusal(R"j({"on": 1})j"), HasSubstr("expected an object of symbols"));
+  EXPECT_THAT(refusal(R"j({"on": 0.8})j"),
+              HasSubstr("expected an object of symbols\nnote: write {\"true\":0.8}"));
+  EXPECT_THAT(refusal(R"j({"on": false})j"), HasSubstr("note: write {\"false\":1}"));
+  EXPECT_THAT(refusal(R"j({"cell(1,_)": "3"})j"), HasSubstr("note: write {\"3\":1}"));
+  EXPECT_THAT(refusal(R"j({"cell(1,_)": [0.1, 0.2, 0.7]})j"), HasSubstr("note: write {\"1\":0.5,\"2\":0.5}"));
   EXPECT_THAT(refusal(R"j({"on": {"yes": 1}})j"), HasSubstr("its symbols are false, true"));
   EXPECT_THAT(refusal(R"j({"cell(2,_)": {"1" : 1}})j"), HasSubstr("the nearest position is 'cell(1,_)'"));
+  EXPECT_THAT(refusal(R"j({"sum(3)": {"true" : 1}})j"),
+              HasSubstr("positions are named like cell(1,_), on\n"));
   EXPECT_THAT(refusal(R"j({"on": {"true": 1}, "on": {"false": 1}})j"), HasSubstr("given twice"));
   EXPECT_THAT(refusal(R"j([1, 2])j"), HasSubstr("expected an object"));
   EXPECT_THAT(refusal("{\n\n\"on\": {\"true\": -1}}"), HasSubstr("b.json:9"));
@@ -120,15 +143,7 @@ TEST(Beliefs, EveryTruncationIsALocatedErrorAndNothingElse) {
   }
 }
 
-TEST(Documents, OneAFileOrOneALine) {
-  EXPECT_EQ(split_documents("{\n \"a\": 1\n}\n", "f").size(), 1U);
-  const auto lines = split_documents("{\"a\": 1}\n\nnot json\n{\"b\": 2}", "f");
-  ASSERT_EQ(lines.size(), 3U);
-  EXPECT_EQ(lines[2].location.line, 4);
-  EXPECT_THROW(split_documents(" \n", "f"), InputError);
-}
-
-TEST(Documents, ABadLineAmongManyStandsInItsPlace) {
+TEST(Beliefs, ABadLineAmongManyStandsInItsPlace) {
   const test::TemporaryFolder folder;
   const std::string path = folder / "beliefs_lines.json";
   std::ofstream(path) << R"j({"on": {"true": 1}})j"
@@ -215,13 +230,6 @@ TEST(Beliefs, NamesThatAreNotUtf8AreUnderstoodAsPrinted) {
   // Two symbols that print alike cannot be told apart.
   program.positions[0].symbols[2] = "\"caf\xE8\"";
   EXPECT_THROW(parse_assignment({printed, {"a.json", 1}}, program), InputError);
-}
-
-TEST(Documents, OneDocumentOverLinesMayHaveAnObjectOnALine) {
-  const auto documents = split_documents("{\"on\":\n{\"true\": 1}\n}\n", "b.json");
-  ASSERT_EQ(documents.size(), 1U);
-  EXPECT_EQ(split_documents("{\"a\": 1}\n{\"b\": 2}\n", "b.json").size(), 2U);
-  EXPECT_EQ(split_documents("{\"a\": 1\n{\"b\": 2}\n", "b.json").size(), 2U);
 }
 
 }  // namespace

@@ -63,6 +63,9 @@ TEST_F(DecodeVerb, UnsatisfiableAndDeadEndAreAnswers) {
   EXPECT_EQ(stuck["status"], "dead_end");
   EXPECT_TRUE(stuck["assignment"].is_null());
   EXPECT_EQ(stuck["dead_end_position"], "cell(2,_)");
+  EXPECT_EQ(decode("pair.lp --beliefs beliefs.json --method greedy --evidence 'cell(*'"), stuck);
+  EXPECT_THAT(run("pair.lp --beliefs beliefs.json --method greedy --evidence 'sell(*'").err,
+              HasSubstr("no position 'sell(*'"));
   write("evidence.txt", "cell(1,_)\n");
   const json greedy = decode("pair.lp --beliefs beliefs.json --method greedy --evidence evidence.txt");
   EXPECT_EQ(greedy["status"], "satisfied");
@@ -77,6 +80,7 @@ TEST_F(DecodeVerb, ObjectivesWeighOrComeFirst) {
   EXPECT_EQ(decode("cost.lp --beliefs three.json")["assignment"]["pick(_)"], "3");
   EXPECT_EQ(decode("cost.lp --beliefs three.json --objective-weight 2=10")["assignment"]["pick(_)"], "1");
   EXPECT_EQ(decode("cost.lp --beliefs none.json --objective-weight 0 --objective-weight 1=1")["cost"][1], 1);
+  EXPECT_EQ(decode("cost.lp --beliefs none.json --objective-weight 1=1 --objective-weight 0")["cost"][1], 1);
 }
 
 TEST_F(DecodeVerb, ManyDocumentsKeepTheirOrderAndABadOneItsPlace) {
@@ -106,6 +110,8 @@ TEST_F(DecodeVerb, RefusesWithTheRightExitCode) {
   EXPECT_EQ(run("pair.lp --beliefs beliefs.json --pin 'cell(1,_)=9'").exit_code, 1);
   EXPECT_EQ(run("cost.lp --beliefs beliefs.json --objective-weight 7=1").exit_code, 1);
   EXPECT_EQ(run("cost.lp --beliefs beliefs.json --objective-weight x").exit_code, 2);
+  EXPECT_EQ(run("cost.lp --beliefs beliefs.json --objective-weight 1=2 --objective-weight 1=3").exit_code, 2);
+  EXPECT_EQ(run("cost.lp --beliefs beliefs.json --objective-weight 2 --objective-weight 3").exit_code, 2);
 }
 
 TEST_F(DecodeVerb, FindsTheReadingWithOneCompletion) {
@@ -159,6 +165,18 @@ TEST_F(DecodeVerb, RefusesOptionsWithoutEffect) {
   }
   EXPECT_EQ(run("pair.lp --beliefs beliefs.json --method greedy --evidence 'cell(1,_)'").exit_code, 0);
   EXPECT_EQ(run("cost.lp --objective-first --objective-weight 2").exit_code, 2);
+}
+
+TEST_F(DecodeVerb, SaysHowToNameAFileThatBeginsWithADash) {
+  for (const std::string name : {"-dash.lp", "-cats.lp", "--json.lp"}) {
+    write(name, "{a}.");
+    const testing::Finished refused = run(name);
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_THAT(refused.err, HasSubstr("note: " + name + " is read as options; the file is ./" + name));
+    EXPECT_EQ(run("./" + name).exit_code, 0);
+    EXPECT_EQ(run("-- " + name).exit_code, 0);
+  }
+  EXPECT_THAT(run("--blief b.json").err, HasSubstr("note: there is no option --blief"));
 }
 
 TEST_F(DecodeVerb, ABudgetWithSeveralModelsGivesAnHonestGap) {
@@ -327,6 +345,10 @@ TEST_F(DecodeVerb, AConstantGivenTwiceIsNamed) {
   const auto twice = run("pair.lp --beliefs beliefs.json -c n=3 -c n=4");
   EXPECT_EQ(twice.exit_code, 2);
   EXPECT_THAT(twice.err, HasSubstr("n is given twice: 3 and 4"));
+  EXPECT_THAT(run("pair.lp --beliefs beliefs.json -c n=3 -c ' n = 4'").err,
+              HasSubstr("given twice: 3 and 4"));
+  const auto blanks = run("pair.lp --beliefs beliefs.json -c ' n = 3'");
+  EXPECT_EQ(blanks.err, run("pair.lp --beliefs beliefs.json -c n=3").err) << "it occurs in the program";
 }
 
 }  // namespace

@@ -22,11 +22,12 @@ AS2_FUZZ(bytes) {
       as2::infer::map_pictures(program(), {"digit(*"}, {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"});
   static const as2::infer::ExampleReader examples(program(), pictures);
   refused_or_read([&] {
-    for (const as2::cli::Document& document : as2::cli::split_documents(bytes, "fuzz.json")) {
+    as2::cli::Documents documents(bytes, "fuzz.json");
+    while (const auto document = documents.next()) {
       std::vector<std::string> warnings;
-      refused_or_read([&] { as2::cli::parse_beliefs(document, program(), warnings); });
-      refused_or_read([&] { as2::cli::parse_assignment(document, program()); });
-      refused_or_read([&] { examples.parse(document.text, document.location); });
+      refused_or_read([&] { as2::cli::parse_beliefs(*document, program(), warnings); });
+      refused_or_read([&] { as2::cli::parse_assignment(*document, program()); });
+      refused_or_read([&] { examples.parse(document->text, document->location); });
     }
   });
 }

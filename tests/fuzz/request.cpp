@@ -1,5 +1,5 @@
 // Requests of the API: the first line is the verb and, for pictures, `name=value` parameters; the rest is the
-// body. HTTP itself is cpp-httplib's.
+// body. http.cpp has what comes before.
 #include <sstream>
 
 #include "fuzz/fuzz.h"

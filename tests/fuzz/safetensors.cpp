@@ -12,5 +12,9 @@ AS2_FUZZ(bytes) {
           .program;
   const std::string path = as2::fuzz::as_file("fuzz.safetensors", bytes);
   refused_or_read([&] { as2::formats::read_safetensors(path); });
-  refused_or_read([&] { as2::cli::read_beliefs(path, program); });
+  refused_or_read([&] {
+    as2::cli::BeliefsReader reader(path, program);
+    while (!reader.some().empty()) {
+    }
+  });
 }

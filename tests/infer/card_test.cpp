@@ -108,6 +108,14 @@ TEST_F(CardFile, EveryFieldIsChecked) {
                 card["model"]["perception"]["channels"] = {32, 64, -1};
               }),
               HasSubstr("'model.perception.channels' is -1"));
+  EXPECT_THAT(refusal([](json& card) { card["model"]["reasoner"]["d_ff"] = 1.6e20; }),
+              HasSubstr("'model.reasoner.d_ff' is 1.6e+20, expected a whole number"));
+  EXPECT_THAT(refusal([](json& card) { card["model"]["perception"]["dropout"] = true; }),
+              HasSubstr("'model.perception.dropout' is true, which has the wrong type"));
+  EXPECT_THAT(refusal([](json& card) {
+                card["model"]["perception"]["channels"] = {32, 64};
+              }),
+              HasSubstr("'model.perception.channels' is [32,64], which has the wrong type"));
   EXPECT_THAT(refusal([](json& card) { card["version"] = 1; }), HasSubstr("a model card of version 1"));
   EXPECT_THAT(refusal([](json& card) {
                 card["data"] = {{"source", 7}};

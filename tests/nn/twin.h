@@ -13,7 +13,7 @@
 namespace as2::testing {
 
 inline bool has_pytorch() {
-  static const bool has = std::system("python3 -c 'import torch' 2>/dev/null") == 0;
+  static const bool has = std::system(AS2_PYTHON " -c 'import torch' 2>/dev/null") == 0;
   return has;
 }
 
@@ -23,7 +23,7 @@ inline void expect_twin_agrees(const std::filesystem::path& weights, const std::
   formats::SafeTensorFile file;
   file.tensors = sample;
   formats::write_safetensors(folder / "case.safetensors", file);
-  const std::string command = std::string("python3 ") + AS2_SOURCE_DIR + "/bench/torch_twin.py parity '" +
+  const std::string command = std::string(AS2_PYTHON " " AS2_SOURCE_DIR) + "/bench/torch_twin.py parity '" +
                               weights.string() + "' '" + (folder / "case.safetensors").string() + "'";
   EXPECT_EQ(std::system(command.c_str()), 0) << weights;
 }

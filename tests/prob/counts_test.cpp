@@ -2,7 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <cmath>
+#include <limits>
+#include <thread>
 
 #include "as2/compile.h"
 #include "as2/probability.h"
@@ -133,11 +137,52 @@ TEST(Budgets, ARefusalSaysHowFarItGotAndWhatToDo) {
     EXPECT_THAT(error.what(), HasSubstr("--approx top-k"));
     EXPECT_THAT(error.what(), HasSubstr("--approx sample"));
     EXPECT_THAT(error.what(), HasSubstr("losses.circuit.seconds"));
-    EXPECT_THAT(error.what(), HasSubstr("losses.constraint does without"));
+    EXPECT_THAT(error.what(), HasSubstr("and losses.constraint do without a circuit"));
   }
   budget.seconds = 0;
   budget.bytes = std::int64_t{4} << 20;
   EXPECT_THROW(compile_circuit(program, {}, budget), CircuitTooLarge);
+}
+
+TEST(Budgets, AWishToStopEndsWhateverTakesLong) {
+  const auto program = shipped("sudoku"), small = shipped("addition");
+  const Circuit circuit = compile_circuit(small);
+  const decode::Beliefs beliefs(small.positions.size() * static_cast<std::size_t>(small.max_symbols()), 0.1);
+  const Weights weights = weights_of(circuit, small, beliefs);
+  std::atomic<bool> stop{false};
+  Budget budget;
+  budget.seconds = 3600;
+  budget.bytes = 0;
+  budget.stop = &stop;
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    stop = true;
+  });
+  EXPECT_THROW(compile_circuit(program, {}, budget), EnvironmentError);
+  other.join();
+  const int most = std::numeric_limits<int>::max();
+  EXPECT_THROW(draw(circuit, weights, most, 1, &stop), EnvironmentError);
+  EXPECT_THROW(count_answers(circuit, &stop), EnvironmentError);
+  EXPECT_THROW(sum_best(small, beliefs, {}, {}, most, 0, &stop), EnvironmentError);
+  EXPECT_THROW(sum_drawn(small, beliefs, {}, {}, most, 1, &stop), EnvironmentError);
+}
+
+TEST(Observations, AreReadAsClingoPrintsAtoms) {
+  const auto program =
+      compile::compile_text(R"({ p(a,"x  y"); p(a,"x\\"); p(a,b) } = 1. r(X) :- p(a,X).)").program;
+  const auto same = [&](const std::string& a, const std::string& b) {
+    const auto first = parse_observation(program, a), second = parse_observation(program, b);
+    return first[0].known && second[0].known && first[0].set.position == second[0].set.position &&
+           first[0].set.symbols == second[0].set.symbols;
+  };
+  EXPECT_TRUE(same(R"(p( a , "x  y" ))", R"(p(a,"x  y"))"));
+  EXPECT_TRUE(same(R"(p(a, _) = "x\\")", R"(r("x\\"))"));
+  EXPECT_TRUE(same("not\tp(a, b)", "not p(a,b)"));
+  EXPECT_FALSE(parse_observation(program, R"(p(a,"x y"))")[0].known);
+  EXPECT_THROW(parse_observation(program, "p(a, b b)"), InputError);
+  EXPECT_EQ(parse_observation(program, R"(r("x\\"), r(b))").size(), 2U);
+  EXPECT_EQ(matching_atoms(program, R"(r( "x  y" ))").size(), 1U);
+  EXPECT_EQ(matching_atoms(program, "r( _ )").size(), 3U);
 }
 
 TEST(Draws, FollowTheMarginalsAndTheSeed) {

@@ -63,6 +63,21 @@ TEST_F(ProbVerb, AQueryThatCannotHoldHasProbabilityZeroAndIsSaid) {
   EXPECT_EQ(prob("pair.lp --beliefs beliefs.json --query 'not total(99)'")["queries"][0]["p"], 1.0);
 }
 
+TEST_F(ProbVerb, WhatNoNumberHoldsIsAPowerOfE) {
+  write("many.lp", "{ a(1..2000) }.\n");
+  EXPECT_THAT(run("many.lp").out, HasSubstr("P(program) = e^1386.29;"));
+}
+
+// A variable of the shell that is not set must not become no option at all.
+TEST_F(ProbVerb, EmptyValuesAndNumbersThatAreTooLargeAreRefused) {
+  for (const char* arguments :
+       {"pair.lp --beliefs ''", "pair.lp --query ''", "''", "pair.lp --assume ''",
+        "pair.lp --sample 1 --seed 99999999999999999999", "pair.lp --sample 1000001"}) {
+    EXPECT_EQ(run(arguments).exit_code, 2) << arguments;
+  }
+  EXPECT_THAT(run("pair.lp --beliefs ''").err, HasSubstr("--beliefs: the value is empty"));
+}
+
 TEST_F(ProbVerb, AFamilyOfAtomsIsNoQuery) {
   for (const char* query : {"total(_)", "bigger, not total(_)"}) {
     const testing::Finished result = run(std::string("pair.lp --json --query '") + query + "'");
@@ -169,7 +184,7 @@ TEST_F(ProbVerb, AnApproximationThatFindsNothingSaysWhy) {
 }
 
 TEST_F(ProbVerb, RefusesWithTheRightExitCode) {
-  EXPECT_THAT(run("pair.lp --sample 0").err, HasSubstr("0 is not a whole number from 1 on"));
+  EXPECT_THAT(run("pair.lp --sample 0").err, HasSubstr("0 not in range 1 to 1000000"));
 
   EXPECT_EQ(run("pair.lp --seed 3").exit_code, 2);
   EXPECT_EQ(run("pair.lp --approx-size 3").exit_code, 2);

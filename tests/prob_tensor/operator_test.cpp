@@ -98,6 +98,23 @@ TEST_P(Operator, IsThePlainEvaluation) {
   }
 }
 
+TEST_P(Operator, ValueAndGradientComeWithoutAGraphToo) {
+  RandomSource random(35);
+  for (std::uint64_t seed = 0; seed < 200 && !HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    const ConstraintProgram program = decode_test::RandomConstraints(seed).make();
+    const Circuit circuit = with_all_nodes(program);
+    const CircuitOperator function(circuit, program, {}, GetParam());
+    const torch::Tensor weights =
+        tensor_of(random_weights(random, circuit, 5, below(random, 2) == 0)).requires_grad_(true);
+    const auto [values, gradient] = value_and_gradient(function, weights);
+    const auto [value, its_gradient] = function.evaluate(weights);
+    EXPECT_FALSE(value.requires_grad() || its_gradient.requires_grad());
+    EXPECT_TRUE(torch::equal(value, values));
+    EXPECT_TRUE(torch::allclose(its_gradient, gradient, 0, 1e-12));
+  }
+}
+
 TEST(OperatorOnCuda, IsThePlainEvaluation) {
   if (!torch::cuda::is_available()) GTEST_SKIP() << "no CUDA device";
   RandomSource random(34);

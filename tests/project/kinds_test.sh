@@ -3,16 +3,11 @@
 # constraint_program.h, every source that walks over the alternatives is refused, at each of its visits.
 # Usage: kinds_test.sh SOURCE BUILD
 set -eu
+. "$(dirname "$0")/checks.sh"
 source=$1
 build=$2
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
-failures=0
-
-fail() {
-  echo "FAILED: $*"
-  failures=$((failures + 1))
-}
 
 # Each line: the number of visits of groups, of visits of nodes, and the file.
 cat >"$copy/walkers" <<'END'

@@ -73,6 +73,16 @@ EOF
 stand_in apt-get <<EOF
 #!/bin/sh
 echo "apt-get \$*" >>"$log"
+if [ -e "$work/locked" ]; then
+  sed -i 1d "$work/locked"
+  [ -s "$work/locked" ] || rm "$work/locked"
+  echo "E: Could not get lock /var/lib/apt/lists/lock" >&2
+  exit 100
+fi
+if [ -e "$work/offline" ]; then
+  echo "E: Unable to fetch some archives" >&2
+  exit 100
+fi
 echo "apt chatter"
 EOF
 stand_in sudo <<EOF
@@ -94,8 +104,9 @@ echo cmake >"$work/installed"
 out=$(launch check p.lp 2>"$work/err") || fail "first use: exit $?"
 [ "$out" = "program check p.lp" ] || fail "first use printed: $out"
 grep -q 'installing.*gringo' "$work/err" || fail "does not say what it installs"
-expect_log 'apt-get install.* gringo' "first use"
-expect_no_log 'apt-get install.* cmake ' "first use"
+expect_log 'apt-get .*install.* gringo' "first use"
+expect_log 'apt-get .*Lock::Timeout=[1-9].* install' "first use waits for dpkg"
+expect_no_log 'apt-get .*install.* cmake ' "first use"
 expect_no_log libtorch "a verb without LibTorch"
 expect_no_log httplib "a verb that serves nothing"
 expect_no_log sudo "as root"
@@ -118,7 +129,7 @@ for words in 'train sudoku' 'solve a.png --engine torch' 'solve --engine=torch a
   : >"$log"
   launch $words >/dev/null 2>"$work/err" || fail "$words: exit $?"
   grep -q 'installing.*libtorch-dev' "$work/err" || fail "$words: does not say that it installs LibTorch"
-  expect_log 'apt-get install.* libtorch-dev' "$words"
+  expect_log 'apt-get .*install.* libtorch-dev' "$words"
   expect_log 'cmake --preset release' "$words"
   expect_log 'cmake --build .*--target as2-programs ' "$words"
 done
@@ -145,7 +156,7 @@ launch train sudoku >/dev/null
 new_project "$1"
 : >"$work/installed"
 launch serve --port 0 >/dev/null 2>"$work/err" || fail "serve: exit $?"
-expect_log 'apt-get install.* libcpp-httplib-dev emscripten' "serve"
+expect_log 'apt-get .*install.* libcpp-httplib-dev emscripten' "serve"
 expect_no_log libtorch "serve"
 expect_no_log chromium "serve"
 expect_log 'cmake --build .*--target as2-and-page ' "serve"
@@ -158,7 +169,7 @@ launch serve >/dev/null 2>&1
 expect_log 'cmake --build' "a changed page"
 : >"$log"
 launch train sudoku >/dev/null 2>&1
-expect_log 'apt-get install.* libtorch-dev' "train after serve"
+expect_log 'apt-get .*install.* libtorch-dev' "train after serve"
 : >"$log"
 
 # A changed or added source builds again, without configuring.
@@ -194,7 +205,7 @@ expect_no_log ctest "build"
 expect_no_log chromium "build"
 launch test -R decode 2>/dev/null
 expect_log 'ctest .*-R decode' "test"
-expect_log 'apt-get install.* chromium clang libclang-rt-dev' "test"
+expect_log 'apt-get .*install.* chromium clang libclang-rt-dev' "test"
 
 # Two at once.
 new_project "$1"
@@ -219,12 +230,37 @@ rm "$work/slow"
 wait "$waiting" || fail "after a killed launcher: exit $?"
 expect_no_log 'two builds at once' "after a killed launcher"
 
+# Another installation that holds apt's lock is waited for; nothing else is tried again.
+rm "$work/bin/sleep"
+stand_in sleep <<EOF
+#!/bin/sh
+echo "sleep \$*" >>"$log"
+EOF
+new_project "$1"
+printf 'busy\nbusy\n' >"$work/locked"
+launch a >/dev/null 2>"$work/err" || fail "a held lock: exit $?"
+[ "$(grep -c 'apt-get .* update' "$log")" = 3 ] || fail "a held lock: $(cat "$log")"
+[ "$(grep -c 'waiting for another installation' "$work/err")" = 1 ] || fail "a held lock: $(cat "$work/err")"
+new_project "$1"
+yes busy | head -n 100 >"$work/locked"
+if launch a >/dev/null 2>"$work/err"; then fail "a lock that is never released: went on"; fi
+[ "$(grep -c sleep "$log")" = 60 ] || fail "a lock that is never released: $(grep -c sleep "$log") waits"
+grep -q 'Could not get lock' "$work/err" || fail "a lock that is never released: $(cat "$work/err")"
+rm "$work/locked"
+new_project "$1"
+touch "$work/offline"
+if launch a >/dev/null 2>"$work/err"; then fail "went on without packages"; fi
+grep -q 'Unable to fetch' "$work/err" || fail "no packages: apt's words are lost: $(cat "$work/err")"
+expect_no_log sleep "no packages"
+rm "$work/offline" "$work/bin/sleep"
+ln -s "$(command -v sleep)" "$work/bin/sleep"
+
 # Without root rights sudo is used; without sudo the launcher stops and lists the packages.
 new_project "$1"
 echo 1000 >"$work/uid"
 launch a >/dev/null 2>&1 || fail "with sudo: exit $?"
-expect_log 'sudo apt-get update' "not root"
-expect_log 'sudo env DEBIAN_FRONTEND=noninteractive apt-get install' "not root"
+expect_log 'sudo env .*DEBIAN_FRONTEND=noninteractive apt-get .* update' "not root"
+expect_log 'sudo env .*DEBIAN_FRONTEND=noninteractive apt-get .* install' "not root"
 new_project "$1"
 rm "$work/bin/sudo"
 if launch a >/dev/null 2>"$work/err"; then fail "went on without sudo"; fi

@@ -3,14 +3,9 @@
 # library asks for; what should be free of LibTorch is, so that the light verbs start at once.
 # Usage: layers_test.sh SOURCE BUILD
 set -eu
+. "$(dirname "$0")/checks.sh"
 source=$1
 build=$2
-failures=0
-
-fail() {
-  echo "FAILED: $*"
-  failures=$((failures + 1))
-}
 
 # The layers that a layer may use besides itself and as2_base.
 below() {

@@ -2,18 +2,13 @@
 # Every verb on a full disk and with little memory: exit code 4 with a message, never a cut document with exit
 # code 0, a crash, or a file half-written. Usage: limits_test.sh SOURCE BUILD
 set -u
+. "$(dirname "$0")/checks.sh"
 source=$1
 as2=$2/bin/as2
 tensors=$2/bin/as2-tensor
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
-failures=0
-
-fail() {
-  echo "FAILED: $*"
-  failures=$((failures + 1))
-}
 
 cat >p.lp <<'END'
 {a(X,1..3)} = 1 :- X=1..3.
@@ -69,11 +64,13 @@ full "$as2" predict --model digits --image "digit(_)=$picture" --json
 full "$as2" solve "$picture"
 full "$as2" solve "$picture" --json
 # Serving writes nothing there.
-timeout --preserve-status -s INT 3 "$as2" serve --port 0 >/dev/full 2>err ||
+timeout --foreground --preserve-status -s INT 3 "$as2" serve --port 0 >/dev/full 2>err ||
   grep -q 'built without its server' err || fail "serve: $(head -c 400 err)"
 if [ -x "$tensors" ]; then
   full "$as2" bench tp
   full "$as2" bench peers --list
+  full "$as2" bench peers --table "$source/docs/peers.jsonl"
+  full "$as2" bench peers --picture "$source/docs/peers.jsonl"
   full "$as2" check sudoku --shortcuts
   full "$as2" predict --model digits --image "digit(_)=$picture" --engine torch
   full "$as2" solve "$picture" --engine torch
@@ -84,6 +81,16 @@ if [ -x "$tensors" ]; then
   # shellcheck disable=SC2086
   full "$as2" train $small --out run-text
 fi
+
+# --- No standard output at all, or nobody who reads it: the cause is said, and nothing is printed into a file.
+promised 4 "$as2" check p.lp --save saved.as2c >&-
+grep -q 'standard output: error: cannot be written: Bad file descriptor' err || fail "closed: $(head -c 400 err)"
+"$as2" check saved.as2c >/dev/null || fail "check --save with its output closed wrote no program"
+(trap '' PIPE; promised 4 "$as2" data sudoku --count 1000 --quiet; echo "$failures" >count) | true
+failures=$(cat count)
+grep -q 'standard output: error: cannot be written: Broken pipe' err || fail "no reader: $(head -c 400 err)"
+"$as2" data sudoku --count 3 --box 2 --clues 6 --out boards-closed 2>&- >&- <&- || fail "data, everything closed: exit $?"
+[ "$(wc -l <boards-closed)" = 3 ] || fail "data with everything closed: $(cat boards-closed)"
 
 # --- A full disk: files. /dev/full itself must not be replaced.
 full_device() {
@@ -202,6 +209,8 @@ if ! grep -q 'AS2_SANITIZE:BOOL=ON' "$2/CMakeCache.txt"; then
   echo '{a(1..200000)}.' >linear.lp
   (ulimit -v 400000 && "$as2" decode linear.lp --beliefs b.json >/dev/null 2>err) ||
     fail "decode of 200,000 atoms: exit $?: $(head -c 300 err)"
+  (ulimit -v 800000 && timeout 300 "$as2" prob linear.lp >/dev/null 2>err) ||
+    fail "prob of 200,000 atoms: exit $?: $(head -c 300 err)"
   echo '{e(0;n)}. a(X) :- e(X). a(X+1) :- a(X), X=0..n-1. a(X) :- a(X+1), X=0..n-1.' >chain.lp
   (ulimit -s 256 && "$as2" prob chain.lp -c n=5000 --query 'a(5)' >/dev/null 2>err) ||
     fail "prob of a long recursion: exit $?: $(head -c 300 err)"
@@ -217,12 +226,20 @@ if ! grep -q 'AS2_SANITIZE:BOOL=ON' "$2/CMakeCache.txt"; then
   }
   # A document with many values ends in a message, too, though what destroys one allocates.
   { printf '{"a": [0'; yes ,0 | head -n 3000000 | tr -d '\n'; echo ']}'; } >wide.json
+  # whole_documents COMMAND…: whether what it printed to little-out, if it was asked for JSON, has an end.
+  whole_documents() {
+    case " $* " in *" --json "*) ;; *) return 0 ;; esac
+    [ ! -s little-out ] || [ "$(tail -n 1 little-out | tail -c 2)" = '}' ]
+  }
   little() {
     (
       ulimit -v "$1" || exit 0
       shift
-      timeout 900 "$@" >/dev/null 2>err
+      timeout 900 "$@" >little-out 2>err
       code=$?
+      case $code in
+        0 | 4) whole_documents "$@" || { echo "half a document: $(tail -c 100 little-out)"; exit 1; } ;;
+      esac
       case $code in
         0) ;;
         4) grep -q 'error: ' err || { echo "no message"; exit 1; }; advised_exist "$@" || exit 1 ;;
@@ -233,16 +250,18 @@ if ! grep -q 'AS2_SANITIZE:BOOL=ON' "$2/CMakeCache.txt"; then
   }
   for kib in 20000 40000 80000 160000; do
     little $kib "$as2" check large.lp
+    little $kib "$as2" check large.lp --json
     little $kib "$as2" check large.lp --save saved.as2c
     little $kib "$as2" decode large.lp --beliefs b.json --json
     little $kib "$as2" decode p.lp --beliefs wide.json --json
-    little $kib "$as2" prob large.lp --count
+    little $kib "$as2" prob large.lp --count --json
+    little $kib "$as2" prob p.lp --marginals --json
     little $kib "$as2" verify p.lp --assignment answer.json
     little $kib "$as2" verify large.lp --assignment large.json
     little $kib "$as2" predict --model digits --image "digit(_)=$picture"
     little $kib "$as2" solve "$picture"
     little $kib "$as2" demo --boards 1 --quiet
-    little $kib timeout --preserve-status -s INT 3 "$as2" serve --port 0
+    little $kib timeout --foreground --preserve-status -s INT 3 "$as2" serve --port 0
     little $kib "$as2" data sudoku --count 20000 --box 2 --clues 6-10
     little $kib "$as2" data addition --split test --count 20000
     little $kib "$as2" data render boards.txt --split test --quiet --out drawn
@@ -251,6 +270,8 @@ if ! grep -q 'AS2_SANITIZE:BOOL=ON' "$2/CMakeCache.txt"; then
     little $kib "$as2" decode p.lp --beliefs many.jsonl --threads 64 --json
     little $kib "$as2" data sudoku --count 200 --box 2 --clues 6-10 --threads 64
   done
+  (ulimit -v 60000 && "$as2" check large.lp --json >got 2>err)
+  [ $? = 4 ] && grep -q '"error": "not enough memory"' got || fail "check --json without memory: $(head -c 300 got err)"
   (ulimit -v 160000 && "$as2" demo --boards 1 --quiet) >/dev/null 2>err
   grep -q 'raise the limit (ulimit -v)' err || fail "demo has no remedy that helps: $(head -c 300 err)"
   if [ -x "$tensors" ]; then
@@ -266,7 +287,8 @@ if ! grep -q 'AS2_SANITIZE:BOOL=ON' "$2/CMakeCache.txt"; then
     done
     for kib in 100000 600000; do
       little $kib "$as2" eval sudoku --model little-4000000/model.safetensors --count 4 --no-clingo --quiet
-      little $kib "$as2" bench decode
+      for subject in decode misreading photos prob solve train; do little $kib "$as2" bench $subject --json; done
+      little $kib "$as2" bench peers --list
     done
   fi
 fi

@@ -7,7 +7,7 @@ import warnings
 
 import as2
 import torch
-from support import PROGRAMS, as_dict, as_tensor, command_line, misread_beliefs
+from support import PROGRAMS, as_dict, as_tensor, command_line, misread_beliefs, needs_gringo
 
 # What no circuit of a test's size can hold.
 TOO_LARGE = {"sudoku", "sudoku_pairwise"}
@@ -80,6 +80,7 @@ class CommandLine(unittest.TestCase):
         # Apart from the query: a circuit that observes its atoms draws other answers from the same distribution.
         self.assertEqual(program.sample(named, 3, seed=1), command_line("prob", path, "--sample", 3, beliefs=named)["samples"])
 
+    @needs_gringo
     def test_two_hundred_random_programs(self):
         if "AS2_EXPECTED" not in os.environ:
             self.skipTest("what C++ expects is not built")

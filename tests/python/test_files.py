@@ -38,6 +38,16 @@ class Files(unittest.TestCase):
         self.assertIs(copy.copy(program), program)
         self.assertIs(copy.deepcopy(program), program)
 
+    def test_names_that_are_not_utf_8_are_refused_as_such(self):
+        os.rename(b"mine.lp", b"m\xff.lp")
+        program = as2.compile(text=TEXT)
+        for function in (lambda: as2.compile(os.listdir()[0]), lambda: program.decode({"a(_)\udcff": {"2": 1}}),
+                         lambda: program.probability({}, "\udcff"), lambda: as2.Module(program, "\udcff", "a(_)")):
+            with self.assertRaisesRegex(as2.InputError, "cannot be written in UTF-8\nnote: a file whose name"):
+                function()
+        with self.assertRaisesRegex(as2.InputError, "there is no file '' here"):
+            as2.compile("")
+
     def test_a_program_that_has_changed_is_warned_of(self):
         program = as2.compile("mine.lp")
         pickled, answer = pickle.dumps(program), program.decode({})

@@ -17,7 +17,7 @@ from unittest import mock
 import as2
 import torch
 from as2 import _library
-from support import SOURCE
+from support import SOURCE, needs_gringo
 
 sys.path.append(str(SOURCE / "python"))  # behind the package that was built
 import wheel_builder  # noqa: E402
@@ -41,6 +41,7 @@ class Install(unittest.TestCase):
         self.assertLessEqual({"as2/__init__.py", "as2/libas2_python.so", "as2/py.typed",
                               "as2/share/as2/programs/sudoku.lp", "as2/share/as2/models/sudoku-best.safetensors"}, names)
 
+    @needs_gringo
     def test_the_page_installs(self):
         # The commands of docs/PYTHON.md as they stand there, in an environment as it says, with what is built already.
         page = (SOURCE / "docs" / "PYTHON.md").read_text(encoding="utf-8")
@@ -54,6 +55,10 @@ class Install(unittest.TestCase):
             if made.returncode != 0:
                 self.skipTest(f"no environment of Python's: {made.stdout}{made.stderr}")
             programs = pathlib.Path(folder) / environment / "bin"
+            if sys.prefix != sys.base_prefix:  # PyTorch may be in this environment, which one made in it does not see
+                seen = "import sysconfig; print(sysconfig.get_path('purelib'))"
+                site = subprocess.run([programs / "python", "-c", seen], capture_output=True, text=True, check=True).stdout.strip()
+                (pathlib.Path(site) / "pytorch.pth").write_text(str(pathlib.Path(torch.__file__).parents[1]), encoding="utf-8")
             variables = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "PIP_DISABLE_PIP_VERSION_CHECK": "1",
                          "PIP_NO_INDEX": "1", "PIP_ROOT_USER_ACTION": "ignore"}
             done = subprocess.run(["sh", "-eu", "-c", commands], cwd=SOURCE, env=variables, stdin=subprocess.DEVNULL,

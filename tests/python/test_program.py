@@ -13,7 +13,7 @@ import warnings
 
 import as2
 import torch
-from support import SOURCE, command_line, random_beliefs
+from support import SOURCE, command_line, needs_gringo, random_beliefs
 
 COLOURS = """
 { colour(N,C) : C=1..3 } = 1 :- N=1..3.
@@ -63,8 +63,24 @@ class Program(unittest.TestCase):
         self.assertEqual(batch.status, ["optimal", "optimal"])
         greedy = program.decode(given, method="greedy", evidence=["colour(2,_)"])
         self.assertEqual(greedy.assignment["colour(2,_)"], "1")
+        self.assertEqual(program.decode(given, method="greedy", evidence="colour(2*").assignment, greedy.assignment)
         single = program.decode(random_beliefs(program, 1).float())
         self.assertIsInstance(single, as2.Decoded)
+
+    def test_objectives_are_counted_as_check_does(self):
+        program = as2.compile(text="{ a; b; c }. :~ a. [1@2] :~ b. [1@2] #minimize { 1,c : c }.")
+        self.assertRegex(str(program), r"objectives +3\n")
+        self.assertEqual(program.objectives, (2, 0))
+
+    def test_arrays_of_numpy_are_beliefs(self):
+        program = as2.compile(text=COLOURS)
+        p = random_beliefs(program, batch=2)
+        self.assertEqual(program.decode(p.numpy()).assignment, program.decode(p).assignment)
+        self.assertIsInstance(program.decode(p.float().numpy()[0]), as2.Decoded)
+        torch.testing.assert_close(program.probability(p.numpy(), "same"), program.probability(p, "same"))
+        self.refused(r"beliefs are \[1, 3\], expected", program.decode, p.numpy()[0, :1])
+        self.refused("beliefs are an array that PyTorch cannot take: .*negative", program.decode, p.numpy()[::-1])
+        self.refused("beliefs are a list, expected a tensor, an array, a dict", program.decode, p.tolist())
 
     def test_the_reading_that_leaves_one_completion(self):
         program = as2.compile("sudoku.lp", b=2)
@@ -155,6 +171,16 @@ class Program(unittest.TestCase):
         ours = module.log_probability(p, texts)
         for row, text in enumerate(texts):
             self.assertAlmostEqual(float(ours[row].exp()), float(program.probability(p[row], text)), 9)
+        every = as2.Module(program, "colour(*", ["same", "colour(3,_)"])
+        labels = torch.tensor([1, 0, 3])
+        expected = every.log_probability(p).gather(1, labels.unsqueeze(1)).squeeze(1)
+        for given in (labels, labels.int(), labels.tolist(), tuple(every.atoms[k] for k in labels)):
+            torch.testing.assert_close(every.log_probability(p, given), expected)
+        self.refused("label of row 2 is 4, expected 0 … 3\nnote: it is an index into .atoms", every.log_probability, p, [0, 1, 4])
+        self.refused("label of row 0 is -1", every.log_probability, p, torch.tensor([-1, 0, 0]))
+        self.refused("observed is int64 \\[3, 1\\], expected integers \\[batch\\]", every.log_probability, p, labels.unsqueeze(1))
+        self.refused("observed is float64 \\[3\\]", every.log_probability, p, labels.double())
+        self.refused("2 observations for 3 rows", every.log_probability, p, labels[:2])
         self.refused("2 observations for 3 rows", module.log_probability, p, texts[:2])
         self.refused("one text", module.log_probability, p, "same")
         self.refused("observed in row 1, can never hold: .*'sam'", module.log_probability, p, ["same", "sam", "same"])
@@ -177,15 +203,40 @@ class Program(unittest.TestCase):
             function(*arguments, **keywords)
         return caught.exception
 
+    def test_names_are_compared_as_clingo_prints_them(self):
+        program = as2.compile(text='{ p(a,b); p(a,c); p(a,"x  y") } = 1. { q(1,"a b") }. r(X) :- p(a,X). '
+                                   '#external e(1,2). s :- e(1,2).',
+                              assume=["e( 1, 2 )"])
+        self.assertEqual(program.decode({" p(a, _)": {' "x  y" ': 1}, 'q(1, "a b")': {"true ": 1}}).assignment,
+                         {"p(a,_)": '"x  y"', 'q(1,"a b")': "true", "e(1,2)": "false"})
+        self.assertEqual(program.decode(program.uniform, pins={"p( a,_ )": " b "}).assignment["p(a,_)"], "b")
+        symbols = program.symbols_of({"p(a, _)": "c", 'q( 1,"a b")': True, "e(1, 2)": False})
+        self.assertEqual(program.assignment(symbols)["p(a,_)"], "c")
+        for query, p in (("p( a, b )", 1 / 3), ('p(a, "x  y")', 1 / 3), ('p(a, _) = "x  y"', 1 / 3), ("not\tr( b )", 2 / 3)):
+            self.assertAlmostEqual(float(program.probability(program.uniform, query)), p)
+        module = as2.Module(program, ["p(a, *", 'q(*, "a b")'], 'r( "x  y" )')
+        self.assertEqual((module.input_names, module.atoms), (["p(a,_)", 'q(1,"a b")'], ['r("x  y")']))
+        for text in ('q(1,"ab")', 'q(1,"a  b")', "p(a a,_)"):  # blanks count in strings, and between words
+            self.refused("the program has no position", program.decode, {text: {"true": 1}})
+        self.refused("'r\\(b b\\)' is no atom\nnote: .*commas between", program.probability, None, "r(b b)")
+        self.refused("'r\\(\\*' is no atom\nnote: .*`_` for any", as2.Module, program, "p(*", "r(*")
+        self.refused("no position matches 'q\\(1,\"ab", as2.Module, program, 'q(1,"ab")', "r(_)")
+        self.refused("beliefs of 'p\\(a, _\\)' are given twice", program.decode, {"p(a,_)": {"b": 1}, "p(a, _)": {"c": 1}})
+        self.refused("the belief of 'p\\(a,_\\)' in ' b' is given twice", program.decode, {"p(a,_)": {"b": 1, " b": 1}})
+        self.refused("'p\\(a, _\\)' is pinned twice", program.decode, program.uniform, pins={"p(a,_)": "b", "p(a, _)": "c"})
+
     def test_bad_input_is_told_clearly(self):
         error = self.refused("syntax error", as2.compile, text="{ a }.\n:- a, b(.", name="x.lp")
         self.assertEqual((error.file, error.line), ("x.lp", 2))
         error = self.refused("reserved", as2.compile, text="__as2_a.")
-        self.refused("'1x' is no name of a constant", as2.compile, text="{a}.", constants={"1x": 2})
+        self.refused("'1x' is not the name of a constant", as2.compile, text="{a}.", constants={"1x": 2})
         self.assertTrue(error.message)
         with self.assertRaises((as2.InputError, as2.EnvironmentError)):
             as2.compile("no-such-file.lp")
         self.refused("either files or text", as2.compile)
+        self.refused("there is no file 'sodoku.lp' here, and no program of that name ships\nnote: the nearest name is 'sudoku.lp'",
+                     as2.compile, "sodoku.lp")
+        self.refused("there is no file '0'.*\nnote: what ships stands in ", as2.compile, "0")
         error = self.refused("there is no file '{ colour", as2.Module, COLOURS, "colour(*", "same")
         self.assertRegex(error.remedy, r"as2\.compile\(text=…\)")
         self.assertLess(len(str(error)), 200)
@@ -221,15 +272,22 @@ class Program(unittest.TestCase):
         self.refused("no position 'color\\(1,_\\)'\nnote: the nearest position is 'colour\\(1,_\\)'", program.decode,
                      {"color(1,_)": {"1": 1.0}})
         self.refused("no symbol '9'\nnote: its symbols are 1, 2, 3", program.decode, {"colour(1,_)": {"9": 1.0}})
+        self.refused('found 3, expected a dict of symbols\nnote: write {"3": 1}$', program.decode, {"colour(1,_)": 3})
+        self.refused('note: write {"1": 0.5, "2": 0.5}$', program.decode, {"colour(1,_)": [0.1, 0.2, 0.7]})
+        self.refused('note: write {"true": 0.8}$', as2.compile(text="{ on }.").decode, {"on": 0.8})
         self.refused("all zero", program.decode, {"colour(1,_)": {"1": 0.0}})
-        self.refused("no position", program.decode, good, pins={"x": 1})
+        self.refused("no position 'same'\nnote: it is an atom that the program derives", program.decode, {"same": {"true": 1}})
+        self.refused("note: the atom says that position 'colour\\(1,_\\)' has the symbol '2'", program.decode, good,
+                     pins={"colour(1,2)": True})
+        self.refused("no position 'x'\nnote: positions are named like colour\\(1,_\\)$", program.decode, good, pins={"x": 1})
         self.refused("no effect", program.decode, good, method="greedy", models=2)
         self.refused("only with", program.decode, good, evidence=["colour(1,_)"])
         self.refused("no effect with unique", program.decode, good, unique=True, objective_first=True)
         self.refused("no symbol for position", program.verify, {"colour(1,_)": "1"})
         self.refused("no symbol of index", program.verify, torch.tensor([0, 1, 5]))
         self.refused("no atom of the program matches", program.distribution, good, "nothing(_)")
-        self.refused("no position matches", as2.Module, program, "nothing(*", "same")
+        self.refused("no position matches 'nothing\\(\\*'\nnote: .* positions are named like colour\\(1,_\\)$", as2.Module,
+                     program, "nothing(*", "same")
         self.refused("no effect on a compiled program", as2.Module, program, "colour(*", "same", n=3)
         self.refused("zeros in the beliefs of colour\\(1,_\\), colour\\(2,_\\)", program.probability,
                      {"colour(1,_)": {"1": 1.0}, "colour(2,_)": {"1": 1.0}}, "same")
@@ -243,7 +301,7 @@ class Program(unittest.TestCase):
         for function in (module, module.log_probability):
             self.refused("row 1: no answer set agrees with the zeros in the beliefs of colour\\(1,_\\), colour\\(2,_\\)",
                          function, clash)
-            self.refused("in row 1: .*zeros in the beliefs of colour\\(3,_\\)", function, nothing)
+            self.refused("beliefs of 'colour\\(3,_\\)' in row 1: all zero\nnote: give at least one", function, nothing)
             self.assertTrue(bool(function(clash[:1]).isfinite().any()), "zeros that leave an answer set are no fault")
         self.refused("no answer set at all", as2.Module, as2.compile(text="{a}. :- a. :- not a. b :- a."), "a", "b")
         self.refused("hidden by #show", as2.compile(text="{a}. b :- a. #show a/0.").probability, None, "b")
@@ -308,10 +366,12 @@ class Program(unittest.TestCase):
         self.refused("belief of 'colour\\(1,_\\)' in '1': found 'x'", program.decode, {"colour(1,_)": {"1": "x"}})
         self.refused("weights are given as 3", as2.load, 3)
         self.refused("pictures are a int", as2.load("digits-best"), 3)
+        self.refused(r"pictures are Byte \[1, 28, 28\], expected floating-point numbers \[batch, 1, 28, 28\]",
+                     as2.load("digits-best"), torch.zeros(1, 28, 28, dtype=torch.uint8))
         module = as2.Module(program, "colour(*", "same")
         for function in (program.soft_tp().loss, module, program.decode, program.marginals):
             self.refused("sparse tensor, expected a dense one\nnote: .to_dense()", function, p.to_sparse())
-        self.refused("observed is \\[1, 2\\], expected a text", module.log_probability, p, [1, 2])
+        self.refused("observed is \\[1.0, 2.0\\], expected a text", module.log_probability, p, [1.0, 2.0])
         with self.assertRaisesRegex(TypeError, "log_probability.*timebudget"):
             program.log_probability(p, timebudget=3)
 
@@ -327,6 +387,7 @@ class Program(unittest.TestCase):
             if before is not None:
                 os.environ["AS2_GRINGO"] = before
 
+    @needs_gringo
     def test_too_little_memory_is_an_exception(self):
         script = textwrap.dedent("""
             import resource

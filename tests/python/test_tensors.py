@@ -15,9 +15,9 @@ from unittest import mock
 
 import as2
 import torch
-from as2 import _program
+from as2 import _library
 from as2._library import call
-from support import SOURCE, random_beliefs
+from support import SOURCE, needs_gringo, random_beliefs
 
 ADDITION = SOURCE / "programs" / "addition.lp"
 
@@ -236,6 +236,25 @@ class Tensors(unittest.TestCase):
         self.assertTrue(torch.equal(program.decode(p).symbols, program.decode(spoiled).symbols))
         self.assertTrue(torch.allclose(program.marginals(p), program.marginals(spoiled)))
 
+    def test_what_is_to_be_normalised_may_be_of_half_precision(self):
+        program = as2.compile(text="{ a(V) : V=1..3 } = 1. { b(V) : V=1..3 } = 1. :- a(V), b(V).")
+        p = torch.tensor([[3, 2, 1], [1, 1, 4]])
+        expected = program.decode((p / 6).double())
+        for dtype in (torch.float16, torch.bfloat16):
+            with self.assertWarnsRegex(UserWarning, "sum to 6; normalised"):
+                found = program.decode(p.to(dtype))
+            self.assertTrue(torch.equal(found.symbols, expected.symbols))
+            self.assertAlmostEqual(float(found.log_probability), float(expected.log_probability), 5)
+
+    def test_a_batch_may_be_empty(self):
+        for name in ("digits", "sudoku-best"):
+            network = as2.load(name)
+            pictures = torch.zeros(0, len(network.pictured), 28, 28)
+            evidence, beliefs = network.see(pictures)
+            self.assertEqual(evidence.shape[0], 0)
+            self.assertEqual(beliefs.shape, evidence.shape)
+            self.assertEqual(len(network.program.decode(evidence)), 0)
+
     def test_module_is_the_convolution(self):
         add = as2.Module(ADDITION, inputs="digit(*", output="total(_)")
         self.assertEqual(add.atoms, [f"total({k})" for k in range(19)])
@@ -253,6 +272,37 @@ class Tensors(unittest.TestCase):
         certain = torch.nn.functional.one_hot(torch.tensor([[3, 4]]), 10).float().requires_grad_()
         add.log_probability(certain)[0, 9].backward()  # forbidden by the zeros, and yet there is a way up
         self.assertTrue(bool(certain.grad.isfinite().all()) and float(certain.grad.abs().max()) > 0)
+
+    def test_what_the_zeros_forbid_has_probability_zero(self):
+        add = as2.Module(ADDITION, "digit(*", "total(_)")
+        mixed = as2.Module(add.program, "digit(*", [*add.atoms, "digit(1,_)"])  # one evaluation each
+        tiny = torch.full((10,), 1e-35, dtype=torch.float64)
+        tiny[4] = 1
+        for dtype in (torch.float64, torch.float32):
+            certain = torch.nn.functional.one_hot(torch.tensor([[3, 4], [9, 9], [0, 1]]), 10).to(dtype)
+            certain[2] = torch.tensor([0.5, 0, 0.5] + [0] * 7)
+            certain[1, 1] = tiny
+            for module in (add, mixed):
+                for p in (certain, certain.clone().requires_grad_()):
+                    torch.testing.assert_close(module(p)[:, :19], convolved(p), rtol=1e-5, atol=0)
+                    self.assertTrue(torch.equal(module(p) == 0, module(certain) == 0))
+                # The gradient is that of what floors the zeros.
+                p, floored = certain.clone().requires_grad_(), (certain + 1e-30).requires_grad_()
+                upstream = torch.rand(3, len(module.atoms), dtype=dtype)
+                found, = torch.autograd.grad(module(p), p, upstream)
+                expected, = torch.autograd.grad(module(floored), floored, upstream)
+                torch.testing.assert_close(found, expected)
+        logs = add.log_probability(certain.requires_grad_())
+        self.assertTrue(bool(logs.isfinite().all()))
+        logs.mean().backward()
+        self.assertTrue(bool(certain.grad.isfinite().all()))
+        # An atom in no answer set: -inf, and the gradient of log P(program).
+        program = as2.compile(text="{ c(I,V) : V=1..3 } = 1 :- I=1..2. :- c(1,V), c(2,V). same :- c(1,V), c(2,V).")
+        p = torch.rand(2, 2, 3).softmax(-1).requires_grad_()
+        same = as2.Module(program, "c(*", "same")
+        self.assertEqual(same(p).tolist(), [[0], [0]])
+        same.log_probability(p).sum().backward()
+        self.assertTrue(bool(p.grad.isfinite().all()))
 
     def test_modules_are_copied_saved_and_moved_as_any_other(self):
         program = as2.compile("sudoku.lp", b=2)
@@ -307,6 +357,7 @@ class Tensors(unittest.TestCase):
         total[0, 3].backward()
         self.assertGreater(float(p.grad.abs().sum()), 0)
 
+    @needs_gringo
     def test_other_threads_run_meanwhile(self):
         # Each call keeps the library busy for a second, in which this thread goes on only where the GIL is released.
         generator = random.Random(1)
@@ -327,7 +378,7 @@ class Tensors(unittest.TestCase):
             slow = pathlib.Path(folder) / "gringo"
             slow.write_text(f'#!/bin/sh\nsleep 1\nexec {shutil.which("gringo")} "$@"\n', encoding="utf-8")
             slow.chmod(0o755)
-            with mock.patch.dict(os.environ, AS2_GRINGO=str(slow)), mock.patch.object(_program, "interruptible", marked):
+            with mock.patch.dict(os.environ, AS2_GRINGO=str(slow)), mock.patch.object(_library, "call", marked):
                 def run(work):
                     with contextlib.suppress(as2.CircuitTooLarge):
                         work()

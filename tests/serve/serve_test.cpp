@@ -15,6 +15,7 @@
 #include <optional>
 #include <thread>
 
+#include "files.h"
 #include "support/running_as2.h"
 #include "support/temporary_folder.h"
 
@@ -212,6 +213,7 @@ TEST_F(ServeTest, FaultsHaveTheCommandLinesMessage) {
   const Response option =
       post("/api/decode", {{"program", kProgram}, {"beliefs", kBeliefs}, {"method", "best"}});
   EXPECT_EQ(option.status, 400);
+  EXPECT_THAT(option.error(), ::testing::Not(HasSubstr("--help"))) << "there is none to run";
   EXPECT_THAT(option.error(), HasSubstr("--method"));
   // What only the API can get wrong.
   EXPECT_THAT(post("/api/check", json::object()).error(), HasSubstr("'program' is missing"));
@@ -220,7 +222,10 @@ TEST_F(ServeTest, FaultsHaveTheCommandLinesMessage) {
               HasSubstr("no field 'save'"));
   EXPECT_THAT(post_text("/api/check", "[1]").error(), HasSubstr("expected an object"));
   EXPECT_THAT(post_text("/api/check", "{\"program\":").error(), HasSubstr("not JSON"));
-  EXPECT_EQ(post_text("/api/check", "{}", "text/plain").status, 415);
+  for (const char* type : {"text/plain", "application/jsonp", "application/json-seq", ""})
+    EXPECT_EQ(post_text("/api/check", "{}", type).status, 415) << type;
+  for (const char* type : {"Application/JSON", "application/json;charset=utf-8"})
+    EXPECT_EQ(post_text("/api/check", R"({"program": "{a}."})", type).status, 200) << type;
   EXPECT_EQ(post("/api/train", json::object()).status, 404);
   EXPECT_EQ(get("/api/check").status, 404);
   const Response nothing = raw("POST /api/check HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
@@ -261,6 +266,11 @@ TEST_F(ServeTest, NoFileOfTheServerCanBeRead) {
       EXPECT_THAT(response.body, Not(HasSubstr("42")));
     }
   }
+  // An option without its value would take the next one for it, `--no-include` say.
+  const json empty = {{"program", "#include \"" + (folder() / "secret.lp").string() + "\".\n{a}."},
+                      {"query", {""}}};
+  EXPECT_EQ(post("/api/prob", empty).status, 400);
+  EXPECT_EQ(post("/api/prob", empty).error(), "error: field 'query': the value is empty");
   // The command line takes a file's name here.
   const Response evidence = post(
       "/api/decode",
@@ -286,7 +296,7 @@ TEST_F(ServeTest, LimitsHold) {
   for (int k = 0; k < 100 && pieces.send(piece); ++k) {
   }
   pieces.send("0\r\n\r\n");
-  EXPECT_NE(parsed(pieces.read()).status, 200);
+  EXPECT_EQ(parsed(pieces.read()).status, 411);
 
   const std::string endless = "p(1). p(X+1) :- p(X).";
   const Response slow = post("/api/check", {{"program", endless}});
@@ -375,6 +385,56 @@ TEST_F(ServeTest, SurvivesWhatIsNoRequest) {
   EXPECT_TRUE(alive());
 }
 
+// A small request must not become a large one: a packed body, a page many times over, a body without an end.
+TEST_F(ServeTest, WhatWouldGrowIsNotRead) {
+  write("page/large.bin", std::string(2'000'000, 'x'));
+  start();
+  const std::string packed = folder_.gzipped(std::string(200'000'000, ' '));
+  const Response unpacked = raw(
+      "POST /api/check HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\n"
+      "Content-Length: " +
+      std::to_string(packed.size()) + "\r\n\r\n" + packed);
+  EXPECT_EQ(unpacked.status, 415);
+  EXPECT_THAT(unpacked.error(), HasSubstr("without Content-Encoding"));
+  std::string ranges = "Range: bytes=0-";
+  for (int k = 0; k < 300; ++k) ranges += ",0-";
+  const Response many = get("/large.bin", ranges + "\r\n");
+  EXPECT_EQ(many.status, 200);
+  EXPECT_EQ(many.body.size(), 2'000'000u);
+  EXPECT_EQ(get("/large.bin", "Range: bytes=5-6\r\n").body, "xx");
+  const Connection pieces(port_);
+  pieces.send(
+      "POST /api/check HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+      "Transfer-Encoding: chunked\r\n\r\n");
+  const std::string piece = "100000\r\n" + std::string(0x100000, ' ') + "\r\n";
+  for (int k = 0; k < 200 && pieces.send(piece); ++k) {
+  }
+  const std::string peak = read_file("/proc/" + std::to_string(server_->pid()) + "/status");
+  EXPECT_LT(std::stol(peak.substr(peak.find("VmHWM:") + 6)), 200'000) << "KiB";
+  EXPECT_TRUE(alive());
+}
+
+// What follows a request whose body was not read is no second request.
+TEST_F(ServeTest, ABodyThatIsNotReadEndsTheConnection) {
+  start();
+  const std::string hidden = "GET /index.html HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+  const std::string length = std::to_string(hidden.size());
+  for (const std::string& begin :
+       {"GET / HTTP/1.1\r\nContent-Length: " + length, "HEAD / HTTP/1.1\r\nContent-Length: " + length,
+        "OPTIONS / HTTP/1.1\r\nContent-Length: " + length,
+        "POST /api/check HTTP/1.1\r\nContent-Length: 0\r\nContent-Length: " + length,
+        std::string("POST /api/check HTTP/1.1\r\nContent-Length: 0x0\r\nTransfer-Encoding: identity"),
+        std::string("POST /api/check HTTP/1.1\r\nContent-Length: +0"),
+        "GET / HTTP/1.1\r\nContent-Encoding: gzip\r\nContent-Length: " + length}) {
+    const Connection connection(port_);
+    connection.send(begin + "\r\nHost: x\r\n\r\n" + hidden);
+    const std::string answer = connection.read();
+    EXPECT_THAT(answer, ::testing::StartsWith("HTTP/1.1 4")) << begin;
+    EXPECT_THAT(answer, HasSubstr("Connection: close")) << begin;
+    EXPECT_THAT(answer, Not(HasSubstr("the page"))) << begin;
+  }
+}
+
 TEST_F(ServeTest, AnswersWhatHasArrivedWhenInterrupted) {
   start({"--time-limit=2"});
   const Connection asking(port_);
@@ -434,6 +494,41 @@ TEST_F(ServeTest, OutlivesAFullDisk) {
   EXPECT_THAT(full.error(), HasSubstr("cannot be written: No space left on device"));
   EXPECT_TRUE(alive());
   EXPECT_EQ(post("/api/check", {{"program", "a."}}).status, 200);
+}
+
+// 6,000 answers of 400 atoms are 40 MB of JSON, and ten times as much once parsed.
+TEST_F(ServeTest, ALongAnswerIsRefused) {
+  start({"--time-limit=600"});
+  const Response many =
+      post("/api/decode", {{"program", "{a(1..400)}."}, {"beliefs", json::object()}, {"models", 6000}});
+  EXPECT_EQ(many.status, 422) << many.body.substr(0, 200);
+  EXPECT_THAT(many.error(), HasSubstr("the answer is larger than 32 MiB"));
+  const std::string peak = read_file("/proc/" + std::to_string(server_->pid()) + "/status");
+  EXPECT_LT(std::stol(peak.substr(peak.find("VmHWM:") + 6)), 200'000) << "KiB";
+}
+
+TEST_F(ServeTest, WithoutAFolderForFilesItDoesNotBegin) {
+  setenv("TMPDIR", "/nonexistent", 1);
+  const Finished finished = run_as2(folder(), "serve --port 0");
+  unsetenv("TMPDIR");
+  EXPECT_EQ(finished.exit_code, 4);
+  EXPECT_THAT(finished.err, HasSubstr("no folder for temporary files"));
+  EXPECT_THAT(finished.err, HasSubstr("set TMPDIR"));
+}
+
+TEST_F(ServeTest, AFolderThatIsNoPageIsNotRead) {
+  write("other/file.html", "<p>");
+  const Finished finished = run_as2(folder(), "serve --port 0 --page other");
+  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_THAT(finished.err, HasSubstr("other: error: is not a page: it has no index.html"));
+}
+
+TEST_F(ServeTest, TheAddressItPrintsIsOne) {
+  write("page/index.html", "<p>the page</p>");
+  server_.emplace(folder(), std::vector<std::string>{"serve", "--port=0", "--page=page", "--host=::1"},
+                  /*terminal=*/false);
+  if (!server_->wait_for("Ctrl-C")) GTEST_SKIP() << "no IPv6 here";
+  EXPECT_THAT(server_->said(), HasSubstr("http://[::1]:"));
 }
 
 TEST_F(ServeTest, APortInUseIsSaid) {

@@ -212,6 +212,49 @@ TEST(Batches, PicturesShowTheSymbolOfTheirPosition) {
 }
 
 // Ranks see the rows of one process's batch, each row once, also where its pictures do not divide evenly.
+// Evidence without a picture takes no slot and is given as it is, also where its label may not be used.
+TEST(Batches, AKnownValueHasNoPicture) {
+  Fixture fixture;
+  Instances& rows = fixture.instances;
+  rows.pictures = Table<std::int32_t>(kBoards, 16, -1);
+  const std::int64_t all = 6;
+  std::vector<std::vector<int>> drawn(kBoards), given(kBoards);
+  for (int n = 0; n < kBoards; ++n) {
+    for (int cell = 0; cell < 16; ++cell) {
+      if (!rows.evidence[n][cell]) continue;
+      const bool known = given[n].size() < 1 + static_cast<std::size_t>(n % 5);
+      if (known) rows.pictures[n][cell] = kNoPicture;
+      (known ? given : drawn)[n].push_back(cell);
+      EXPECT_EQ(has_picture(rows, fixture.map, n, cell), !known);
+    }
+  }
+  rows.known = Flags(kBoards, 16, 0);
+  BatchOptions options = options_of(kBoards);
+  options.symmetry_box = 0;
+  options.shuffle = false;
+  const Batch batch = fixture.batches(options).batch(0, 0);
+  ASSERT_EQ(batch.slot_positions.size(1), all - 1);
+  for (int n = 0; n < kBoards; ++n) {
+    std::vector<int> slots, fixed;
+    for (std::int64_t slot = 0; slot < all - 1; ++slot) {
+      if (batch.slot_mask[n][slot].item<bool>())
+        slots.push_back(static_cast<int>(batch.slot_positions[n][slot].item<std::int64_t>()));
+    }
+    for (int cell = 0; cell < 16; ++cell) {
+      if (batch.given[n][cell].item<bool>()) fixed.push_back(cell);
+    }
+    EXPECT_EQ(slots, drawn[n]) << n;
+    EXPECT_EQ(fixed, given[n]) << n;
+  }
+  const DrawnPictures scenes(rows, fixture.pool, fixture.map, kBoards, 1);
+  const auto drawn_scenes = scenes.batch(0);
+  for (int n = 0; n < kBoards; ++n) {
+    std::vector<int> shown;
+    for (const infer::Picture& picture : drawn_scenes[n]) shown.push_back(picture.position);
+    EXPECT_EQ(shown, drawn[n]) << n;
+  }
+}
+
 TEST(Batches, RanksShareABatchWithoutOverlap) {
   const Fixture fixture;
   BatchOptions options = options_of(8);

@@ -7,6 +7,7 @@
 
 #include "as2/resources.h"
 #include "infer/pictures.h"
+#include "support/temporary_folder.h"
 #include "task/config.h"
 
 namespace as2::task {
@@ -100,6 +101,19 @@ TEST(Settings, LettersBeyondAsciiAreNamedWhereTheyCannotStand) {
   EXPECT_THROW(Settings().add_override("a=\xFF"), UsageError);
 }
 
+// Which of the two would count, nobody could tell.
+TEST(Settings, NoKeyIsGivenTwice) {
+  Settings settings;
+  settings.add_text("[train]\nrate = 0.5\n", "task.toml");
+  settings.add_override("train.rate=0.25");
+  try {
+    settings.add_override("train.rate=0.125");
+    ADD_FAILURE() << "two values are accepted";
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("'train.rate' is set twice, to 0.25 and to 0.125"));
+  }
+}
+
 TEST(Settings, ErrorsSayWhereAndWhat) {
   const auto epochs = [](Settings& s) { s.integer("train.epochs", 1, 1, 10); };
   EXPECT_THAT(refusal("[train]\n\nepochs = \"many\"\n", epochs), HasSubstr("task.toml:3:"));
@@ -162,10 +176,44 @@ TEST(TaskConfig, SettingsWithoutEffectAreRefused) {
               HasSubstr("'data.box' has no effect here: data.source is \"tuples\""));
   EXPECT_THAT(read("data.bxo=2", Purpose::kTraining), HasSubstr("no setting is called 'data.bxo'"));
   // Both places that a relative path may mean are named.
-  const std::string nowhere = read("images.source=nowhere", Purpose::kTraining);
-  EXPECT_THAT(nowhere, HasSubstr("images.source names no folder: looked for "));
-  EXPECT_THAT(nowhere, HasSubstr((std::filesystem::current_path() / "nowhere").string()));
-  EXPECT_THAT(nowhere, HasSubstr((data_dir() / "nowhere").string()));
+  for (const char* key : {"images.source", "data.path", "program.file", "program.compiled"}) {
+    for (const Purpose purpose : {Purpose::kTraining, Purpose::kEvaluation}) {
+      const std::string nowhere = read(std::string(key) + "=nowhere", purpose);
+      EXPECT_THAT(nowhere, HasSubstr(std::string(key) + " is 'nowhere', and there is no such ")) << key;
+      EXPECT_THAT(nowhere, HasSubstr((std::filesystem::current_path() / "nowhere").string()));
+      EXPECT_THAT(nowhere, HasSubstr((data_dir() / "nowhere").string()));
+    }
+  }
+}
+
+// The file that says a path is named with its line, not the installation alone. Where a model is only
+// measured, the list it was trained with may be gone.
+TEST(TaskConfig, AMistypedPathIsNamedWhereItIsWritten) {
+  const test::TemporaryFolder folder;
+  folder.put("mine/best.toml", "");
+  folder.put("mine.lp", "{ a(1..2) } = 1.\n");
+  const auto read = [&](const std::string& program, const std::string& data, Purpose purpose) -> std::string {
+    const std::string file =
+        folder.put("mine.toml", "[program]\nfile = \"" + program +
+                                    "\"\n[data]\nsource = \"instances\"\npath = \"" + data + "\"\n");
+    try {
+      Settings settings = layered_settings(file, "", {});
+      read_task(settings, purpose);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_THAT(
+      read("nine.lp", "", Purpose::kTraining),
+      testing::AllOf(HasSubstr("mine.toml:2"), HasSubstr("program.file is 'nine.lp'"),
+                     HasSubstr(folder / "nine.lp and "), HasSubstr((data_dir() / "nine.lp").string())));
+  EXPECT_THAT(read("mine.lp", "lines.jsonl", Purpose::kTraining),
+              testing::AllOf(HasSubstr("mine.toml:5"), HasSubstr("data.path is 'lines.jsonl'"),
+                             HasSubstr(folder / "lines.jsonl and ")));
+  EXPECT_EQ(read("mine.lp", "lines.jsonl", Purpose::kEvaluation), "accepted");
+  folder.put("lines.jsonl", "{}\n");
+  EXPECT_EQ(read("mine.lp", "lines.jsonl", Purpose::kTraining), "accepted");
 }
 
 }  // namespace

@@ -375,14 +375,14 @@ TEST(PictureFolder, ReadsIdxFiles) {
   const test::TemporaryFolder folder;
   std::vector<std::uint8_t> pixels(20 * datasets::kDigitPixels);
   for (std::size_t k = 0; k < pixels.size(); ++k)
-    pixels[k] = static_cast<std::uint8_t>(k / datasets::kDigitPixels);
+    pixels[k] = static_cast<std::uint8_t>(100 + k / datasets::kDigitPixels);
   for (const char* name : {"blank", "printed(1)"})
     folder.put(std::string(name) + "/cells.idx3-ubyte", datasets::format_idx_images(pixels));
   const PictureFolder read = read_picture_folder(folder.str());
   EXPECT_EQ(read.names, (std::vector<std::string>{"blank", "printed(1)"}));
   ASSERT_EQ(read.pixels[0].rows, 2 * 16);
   ASSERT_EQ(read.pixels[1].rows, 2 * 2);
-  EXPECT_EQ(read.pixels[1][1][0], 18) << "the ninth of the second ten, taken as it is";
+  EXPECT_EQ(read.pixels[1][1][0], 118) << "the ninth of the second ten, taken as it is";
   EXPECT_EQ(read.classes[2][3], 1);
 }
 

@@ -142,8 +142,9 @@ TEST_F(OneProgram, WhatCannotBeTrainedSaysWhy) {
   EXPECT_THAT(refusal(pair, {"data.source=boards", "data.box=2", "data.min_clues=4", "data.max_clues=6"}),
               HasSubstr("the boards have 16 cells, the program has 2"));
   EXPECT_EQ(refusal(pair, {"data.min_clues=0", "data.max_clues=1"}), "accepted");
-  EXPECT_THAT(refusal(pair, {"data.source=instances", "data.path=mine.lp", "data.min_clues=0"}),
-              HasSubstr("'data.min_clues' has no effect here: data.source is \"instances\""));
+  EXPECT_THAT(
+      refusal(pair, {"data.source=instances", "data.path=" + (folder_ / "mine.lp"), "data.min_clues=0"}),
+      HasSubstr("'data.min_clues' has no effect here: data.source is \"instances\""));
   const auto of_list = [&](const std::string& lines) {
     return refusal(pair, {"data.source=instances", "data.path=" + folder_.put("list.jsonl", lines)});
   };

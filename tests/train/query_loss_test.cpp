@@ -2,6 +2,7 @@
 // against sums written out by hand, and their gradients.
 #include "train/query_loss.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,9 +12,13 @@
 #include "task/tensor/instances.h"
 #include "train/fuzzy_truth.h"
 #include "train/inference_model.h"
+#include "train/searched_query.h"
 
 namespace as2::train {
 namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 const std::string kDigits = "{ digit(I,D) : D=0..9 } = 1 :- I=1..2.\n";
 
@@ -282,6 +287,112 @@ TEST(SemanticLoss, IsTheProbabilityOfTheProgramWithWhatIsObserved) {
   }
   test::expect_gradient([&](const torch::Tensor& x) { return value(x).narrow(0, 1, 3); }, digits,
                         {1e-6, 1e-6});
+}
+
+SearchedQuery searched(const Case& of, std::int64_t k, std::int64_t nodes = 10000) {
+  QueryConfig config;
+  config.k = k;
+  config.nodes = nodes;
+  return {std::make_shared<compile::ConstraintProgram>(of.program), config};
+}
+
+// Where k covers all. Objectives say nothing about w(I), and a position without evidence weighs 1.
+TEST(SearchedQuery, IsTheMassOfAllAnswersWithWhatIsObserved) {
+  const std::string distinct = kTotal + ":- digit(1,X), digit(2,X).\n";
+  const Case plain(distinct, {"total(_)"}),
+      aimed(distinct + "#minimize{ 9*D,I : digit(I,D) }.\n", {"total(_)"});
+  infer::Batch batch = plain.batch(5);
+  const torch::Tensor digits = random_digits(5), beliefs = plain.beliefs(digits);
+  batch.evidence[4][plain.program.find_position("digit(2,_)")] = false;
+  const torch::Tensor found = searched(plain, 100).log_mass(batch, beliefs);
+  EXPECT_TRUE(searched(aimed, 100).log_mass(batch, beliefs).equal(found));
+  for (std::int64_t n = 1; n < 5; ++n) {  // row 0 shows 0 and 0, which the program forbids
+    double sum = 0;
+    for (int x = 0; x < 10; ++x) {
+      const auto y = n % 10 + 3 * n % 10 - x;
+      if (y < 0 || y > 9 || x == y) continue;
+      sum += digits[n][0][x].item<double>() * (n == 4 ? 1 : digits[n][1][y].item<double>());
+    }
+    EXPECT_NEAR(found[n].item<double>(), std::log(sum), 1e-9) << n;
+  }
+}
+
+// Every reading has one answer set here, so there is nothing to divide by.
+TEST(SearchedQuery, FindsTheAnswersThatTheCircuitFinds) {
+  const Case total(kTotal, {"total(_)"});
+  const infer::Batch batch = total.batch(10);
+  const torch::Tensor beliefs = total.beliefs(random_digits(10));
+  for (const std::int64_t k : {1, 2, 5, 100}) {
+    const torch::Tensor found = searched(total, k).log_mass(batch, beliefs);
+    EXPECT_TRUE(found.allclose(total.loss({"top-k", k}).log_likelihood(batch, beliefs), 0, 1e-9)) << k;
+  }
+  EXPECT_TRUE(searched(total, 100)
+                  .log_mass(batch, beliefs)
+                  .allclose(total.loss().log_likelihood(batch, beliefs), 0, 1e-9));
+}
+
+TEST(SearchedQuery, HasTheGradientOfFiniteDifferences) {
+  const Case total(kTotal, {"total(_)"});
+  const infer::Batch batch = total.batch(4);
+  const SearchedQuery search = searched(total, 3);
+  test::expect_gradient([&](const torch::Tensor& x) { return search.log_mass(batch, total.beliefs(x)); },
+                        random_digits(4), {1e-6, 1e-6});
+}
+
+TEST(SearchedQuery, IsTheSameForAnyNumberOfThreads) {
+  const Case total(kTotal, {"total(_)"});
+  const infer::Batch batch = total.batch(30);
+  const SearchedQuery search = searched(total, 4);
+  const auto with = [&](int threads) {
+    const int before = at::get_num_threads();
+    at::set_num_threads(threads);
+    const torch::Tensor digits = random_digits(30).set_requires_grad(true);
+    const torch::Tensor found = search.log_mass(batch, total.beliefs(digits));
+    found.sum().backward();
+    at::set_num_threads(before);
+    return torch::cat({found.detach(), digits.grad().flatten()});
+  };
+  EXPECT_TRUE(with(3).equal(with(1)));
+}
+
+// A contradiction, a belief of 0, and a network that has diverged.
+TEST(SearchedQuery, SaysWhatCannotBe) {
+  const Case distinct(kTotal + ":- digit(1,X), digit(2,X).\n", {"total(_)"});
+  infer::Batch batch = distinct.batch(3);
+  const int total = distinct.program.find_position("total(_)");
+  batch.observed[0][total] = true;
+  batch.labels[0][total] = 0;  // 0 and 0 alone
+  torch::Tensor digits = random_digits(3);
+  digits[1].fill_(0);
+  digits[1].select(1, 9).fill_(1);  // read as 9 and 9, observed is 1 + 3
+  digits[2].fill_(NAN);
+  digits.set_requires_grad(true);
+  const torch::Tensor found = searched(distinct, 10).log_mass(batch, distinct.beliefs(digits));
+  EXPECT_EQ(found[0].item<double>(), -std::numeric_limits<double>::infinity());
+  EXPECT_NEAR(found[1].item<double>(), 2 * std::log(1e-30) + std::log(4), 1e-6);
+  EXPECT_TRUE(std::isnan(found[2].item<double>()));
+  found[1].backward();
+  for (int x = 0; x < 10; ++x) EXPECT_EQ(digits.grad()[1][0][x].item<double>() > 0, x < 5 && x != 2) << x;
+}
+
+TEST(SearchedQuery, AnExampleWithoutAnAnswerInTimeIsRefused) {
+  const Case queens(kDigits +
+                        "{ q(R,C) : C=1..12 } = 1 :- R=1..12.\n"
+                        ":- q(R,C), q(S,C), R < S.\n:- q(R,C), q(S,D), R < S, |C-D| = S-R.\n",
+                    {"digit(1,_)"});
+  infer::Batch batch;
+  const auto positions = static_cast<std::int64_t>(queens.program.positions.size());
+  batch.evidence = batch.observed = torch::zeros({1, positions}, torch::kBool);
+  batch.labels = torch::zeros({1, positions}, torch::kInt64);
+  const torch::Tensor beliefs = torch::ones({1, positions, queens.program.max_symbols()}, torch::kFloat64);
+  EXPECT_TRUE(std::isfinite(searched(queens, 1).log_mass(batch, beliefs).item<double>()));
+  try {
+    searched(queens, 1, 2).log_mass(batch, beliefs);
+    ADD_FAILURE() << "twelve queens in four steps";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("2 nodes of search, and as many again, found no answer set"),
+                                    HasSubstr("note: raise losses.query.nodes")));
+  }
 }
 
 FuzzyConfig logic(const char* name) {

@@ -35,5 +35,14 @@ TEST(Schedule, LearningRateWarmsUpAndFallsAsACosine) {
   EXPECT_DOUBLE_EQ(learning_rate(0, 2, 0, 0), 2);
 }
 
+// The clock decides after each batch, and may change its mind.
+TEST(Schedule, AValidationThatWasCutShortDoesNotGrowAgain) {
+  EXPECT_EQ(validation_size(64, 32, 32, 0.1, 0.08), 40);
+  EXPECT_EQ(validation_size(64, 32, 40, 0.1, 0.0001), 40) << "only 24 rows are left of the batch";
+  EXPECT_EQ(validation_size(96, 32, 64, 0.1, 0.0001), 96);
+  EXPECT_EQ(validation_size(96, 32, 32, 0.1, 100), kLeastValidation);
+  EXPECT_EQ(validation_size(50, 32, 50, 0.1, 0.01), 50);
+}
+
 }  // namespace
 }  // namespace as2::train

@@ -1,6 +1,8 @@
 // Runs on 4 × 4 Sudoku that take seconds.
 #pragma once
 
+#include <algorithm>
+
 #include "support/temporary_folder.h"
 #include "train/trainer.h"
 
@@ -31,8 +33,15 @@ inline const std::vector<std::string> kShort = {
     "data.train=256",  "data.validation=64",      "train.epochs=3",         "train.batch=32",
     "train.stop_at=2", "model.reasoner.width=16", "model.reasoner.passes=3"};
 
+// `more` beside `base`, and in place of what sets the same key there.
 inline std::vector<std::string> with(std::vector<std::string> base, const std::vector<std::string>& more) {
-  base.insert(base.end(), more.begin(), more.end());
+  for (const std::string& setting : more) {
+    const std::string key = setting.substr(0, setting.find('=') + 1);
+    base.erase(std::remove_if(base.begin(), base.end(),
+                              [&](const std::string& old) { return old.compare(0, key.size(), key) == 0; }),
+               base.end());
+    base.push_back(setting);
+  }
   return base;
 }
 

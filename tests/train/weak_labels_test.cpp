@@ -6,7 +6,7 @@
 #include "support/bars.h"
 #include "support/spots.h"
 #include "support/temporary_folder.h"
-#include "train/trainer.h"
+#include "train/tiny_run.h"
 
 namespace as2::train {
 namespace {
@@ -127,6 +127,19 @@ TEST_F(WeakLabels, WhatHasNoEffectIsRefusedByName) {
   EXPECT_THAT(refusal(kTotal, {"losses.satisfaction.weight=1", "labels.observed=[\"total(_)\"]",
                                "losses.circuit.seconds=5"}),
               HasSubstr("'losses.circuit.seconds' has no effect here: losses.query, semantic"));
+  const std::string search = "losses.query.approx=search", total = "labels.observed=[\"total(_)\"]";
+  EXPECT_EQ(refusal(kTotal, {query, search, total, "losses.query.k=3", "losses.query.nodes=50"}), "accepted");
+  EXPECT_THAT(refusal(kGreater, {query, search, "labels.observed=[\"greater\"]"}),
+              AllOf(HasSubstr("losses.query.approx is \"search\", which fixes observed positions"),
+                    HasSubstr("derived atom greater"), HasSubstr("note: observe positions alone")));
+  EXPECT_THAT(refusal(kTotal, {query, search, total, "losses.query.share=0.1"}),
+              HasSubstr("'losses.query.share' has no effect here: losses.query.approx is \"search\""));
+  EXPECT_THAT(refusal(kTotal, {query, search, total, "losses.circuit.seconds=5"}),
+              HasSubstr("'losses.circuit.seconds' has no effect here: losses.query.approx is \"search\""));
+  EXPECT_EQ(refusal(kTotal, {query, search, total, "losses.semantic.weight=1", "losses.circuit.seconds=5"}),
+            "accepted");
+  EXPECT_THAT(refusal(kTotal, {query, total, "losses.query.nodes=50"}),
+              HasSubstr("'losses.query.nodes' has no effect here: losses.query.approx is \"exact\""));
   EXPECT_THAT(refusal(kGreater, {query, "labels.observed=[\"greater\"]", "images.positions=[]",
                                  "data.source=answers", "data.min_clues=1", "data.max_clues=2"}),
               HasSubstr("losses.query has a weight, but there is no perception"));
@@ -248,20 +261,19 @@ Settings small_settings(const std::string& task, const std::string& preset,
   } else {
     write_spots(pictures, task == "formula");
   }
-  std::vector<std::string> overrides = {"images.source=" + pictures.string(),
-                                        "images.augment=false",
-                                        "data.train=512",
-                                        "data.validation=64",
-                                        "model.perception.preset=paper",
-                                        "model.perception.width=0.125",
-                                        "model.perception.d_model=16",
-                                        "train.epochs=8",
-                                        "train.batch=16",
-                                        "train.rate=5e-3",
-                                        "train.ema_decay=0.9",
-                                        "train.validate_every=8"};
-  overrides.insert(overrides.end(), more.begin(), more.end());
-  return layered_settings(task, preset, overrides);
+  const std::vector<std::string> small = {"images.source=" + pictures.string(),
+                                          "images.augment=false",
+                                          "data.train=512",
+                                          "data.validation=64",
+                                          "model.perception.preset=paper",
+                                          "model.perception.width=0.125",
+                                          "model.perception.d_model=16",
+                                          "train.epochs=8",
+                                          "train.batch=16",
+                                          "train.rate=5e-3",
+                                          "train.ema_decay=0.9",
+                                          "train.validate_every=8"};
+  return layered_settings(task, preset, with(small, more));
 }
 
 // Beliefs of a carry come from nowhere, and fuzzy truth does not sum over it.
@@ -293,6 +305,25 @@ TEST(WeakLabelsOfShippedTasks, TheRulesOfSudokuAloneTellDigitsApart) {
   const TrainResult result = run.trainer->run();
   EXPECT_EQ(result.validation["scored"], "agreement");
   EXPECT_GT(result.score, 0.8);
+}
+
+// The presets for 9 × 9 boards, on 32 boards of 4 × 4: the decoder finds what the pictures may show, whether
+// the blanks are known or only the rules are.
+TEST(WeakLabelsOfShippedTasks, FewBoardsTeachDigitsBySearch) {
+  for (const char* preset : {"blanks-9x9", "unlabelled-9x9"}) {
+    SCOPED_TRACE(preset);
+    test::TemporaryFolder folder;
+    const PreparedRun run(
+        small_settings("sudoku", preset, folder / "pictures",
+                       {"program.compiled=programs/sudoku-b2.as2c", "program.constants=[\"b=2\"]",
+                        "data.box=2", "data.min_clues=6", "data.max_clues=8", "data.train=32",
+                        "train.epochs=100", "train.validate_every=100", "losses.query.k=3"}),
+        folder / "run");
+    EXPECT_LT(run.trainer->validate()["score"].get<double>(), 0.5);
+    const TrainResult result = run.trainer->run();
+    EXPECT_EQ(result.validation["scored"], "agreement");
+    EXPECT_GT(result.score, 0.9);
+  }
 }
 
 class ShippedTasks : public ::testing::TestWithParam<ShippedTask> {};

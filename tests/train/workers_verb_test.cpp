@@ -101,7 +101,7 @@ TEST_F(WorkersVerb, ControlCStopsAllAndOneProcessGoesOn) {
   training.press_control_c();
   const Finished stopped = training.finish();
   EXPECT_EQ(stopped.exit_code, 0) << stopped.err;
-  EXPECT_THAT(stopped.err, HasSubstr("stopped; go on with: as2 train --resume run"));
+  EXPECT_THAT(stopped.err, HasSubstr("stopped; continue with: as2 train --resume run"));
   const json result = json::parse(stopped.out)["runs"][0];
   EXPECT_EQ(result["interrupted"], true);
   const std::int64_t epochs = result["steps"].get<std::int64_t>() / 8 + 1;

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -173,6 +174,15 @@ TEST_F(Verify, MissingClingoIsNoVerdict) {
   EXPECT_THAT(verdict.message, HasSubstr("no clingo"));
 }
 
+TEST_F(Verify, AWishToStopEndsClingo) {
+  const test::TemporaryFolder folder;
+  const std::atomic<bool> stop{true};
+  VerifyOptions options;
+  options.clingo = folder.put_program("clingo", "sleep 3600");
+  options.stop = &stop;
+  EXPECT_THROW(ask("{a}.", {"a"}, {}, options), EnvironmentError);
+}
+
 TEST_F(Verify, WhatClingoRefusesIsAnInputError) {
   EXPECT_THROW(ask("{a}. :- b", {"a"}, {}), InputError);
 }
@@ -298,9 +308,27 @@ TEST_F(Verify, NamesWhatIsNotFounded) {
   const Verdict both = ask("{ x }.\na | b :- x.\n", {"x", "a", "b"}, {});
   EXPECT_EQ(both.valid, false);
   EXPECT_THAT(families(both), ElementsAre("founded"));
+  const Verdict without_body = ask("a | b | c.\nc :- a, b.\n", {"a", "b"}, {});
+  EXPECT_THAT(families(without_body), ElementsAre("founded"));
+  EXPECT_THAT(lines(without_body), ElementsAre(1));
+  const Verdict by_itself = ask("{ x }.\n{ p } :- x.\np :- p.\n", {"p"}, {"x"});
+  EXPECT_THAT(families(by_itself), ElementsAre("choice@2"));
   const Verdict cycle = ask("{ e(1..2) }.\n#edge (1,2) : e(1).\n#edge (2,1) : e(2).\n", {"e(1)", "e(2)"}, {});
   EXPECT_EQ(cycle.valid, false);
   EXPECT_THAT(families(cycle), ElementsAre("acyclic"));
+}
+
+// Definitions that depend on a guess through a negation read what was guessed; only loops derive.
+TEST_F(Verify, NamesAGuessThatItsOwnNegationRefutes) {
+  const Verdict through_another = ask("a :- b.\nb :- not a.\n", {"b"}, {});
+  EXPECT_EQ(through_another.message, "");
+  EXPECT_THAT(families(through_another), ElementsAre("founded"));
+  const Verdict through_a_sum =
+      ask("{ p(1..2) }.\np(3) :- #sum{ 3,X : p(X) } <= 4.\n", {"p(1)"}, {"p(2)", "p(3)"});
+  EXPECT_THAT(families(through_a_sum), ElementsAre("founded"));
+  EXPECT_THAT(lines(through_a_sum), ElementsAre(2));
+  const Verdict unsupported = ask("{ x }.\n{ p } :- x.\n{ q } :- p.\n", {"p", "q"}, {"x"});
+  EXPECT_THAT(lines(unsupported), ElementsAre(2));
 }
 
 // A constraint may be written as a rule that negates its own head.
@@ -313,6 +341,10 @@ TEST_F(Verify, NamesARuleThatNegatesItsHead) {
   EXPECT_EQ(both.message, "");
   EXPECT_THAT(families(both), ElementsAre("not both"));
   EXPECT_THAT(lines(both), ElementsAre(3));
+  EXPECT_THAT(lines(ask("{ a }.\nf; f :- not f, a.\n", {"a"}, {})), ElementsAre(2));
+  const Verdict disjunction = ask("{ a }.\n{ g }.\nf; g :- not f, a.\n", {"a"}, {"g"});
+  EXPECT_EQ(disjunction.message, "");
+  EXPECT_THAT(lines(disjunction), ElementsAre(3, 3));
 }
 
 TEST_F(Verify, AnAssumedExternalIsOpen) {
@@ -322,6 +354,17 @@ TEST_F(Verify, AnAssumedExternalIsOpen) {
   options.assume = {"a"};
   EXPECT_EQ(ask(text, {"a"}, {}, options).valid, true);
   EXPECT_EQ(ask(text, {}, {"a"}, options).valid, true);
+}
+
+// Externals are no rules, but what they hold counts where the violated statements are looked for.
+TEST_F(Verify, NamesWhatAnExternalViolates) {
+  const Verdict always = ask("#external e. [true]\n{ a }.\n:- e, not a. % a with e\n", {}, {"a"});
+  EXPECT_EQ(always.valid, false);
+  EXPECT_THAT(families(always), ElementsAre("a with e"));
+  VerifyOptions options;
+  options.assume = {"e"};
+  const std::string text = "#external e.\n{ a }.\n:- e, a. % not both\n";
+  EXPECT_THAT(families(ask(text, {"a", "e"}, {}, options)), ElementsAre("not both"));
 }
 
 // A choice that does not fire and a constraint on the atom that is picked nevertheless.

@@ -266,6 +266,16 @@ TEST(ReadPhoto, RefusesTwoBoardsAndReadsALargePhotoSmaller) {
   EXPECT_LT(distance(photo.lattice.scaled(photo.shrunk), large.lattice), 0.1);
 }
 
+TEST(ReadPhoto, RefusesALargePhotoByTheSizeOfItsFile) {
+  try {
+    read_photo(formats::Image(20001, 3, 200), "wide.png", 9);
+    FAIL() << "three pixels are no board";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("a picture of 20001x3 pixels"), std::string::npos)
+        << error.what();
+  }
+}
+
 TEST(DrawNumber, HasEveryNumber) {
   std::set<std::vector<std::uint8_t>> pictures;
   for (int number = 0; number < 120; ++number) {

@@ -10,8 +10,10 @@ Network::Network(nn::Model& model, const PictureMap& map, torch::Tensor mask)
 torch::Tensor Network::perceive(const torch::Tensor& pixels) {
   std::vector<std::int64_t> shape = pixels.sizes().vec();
   shape.resize(shape.size() - 2);
-  shape.push_back(-1);
-  return model_.perception->forward(pixels.reshape({-1, kPictureSide, kPictureSide})).logits.view(shape);
+  const torch::Tensor logits =
+      model_.perception->forward(pixels.reshape({-1, kPictureSide, kPictureSide})).logits;
+  shape.push_back(logits.size(-1));  // −1 would be no number where there is no picture
+  return logits.view(shape);
 }
 
 torch::Tensor Network::symbol_beliefs(const torch::Tensor& logits, const torch::Tensor& positions) const {

@@ -23,8 +23,13 @@ Batches::Batches(const Instances& instances, const ImagePool& pool, const infer:
   may_have_picture_ = torch::zeros({instances.positions()}, torch::kBool);
   for (const int position : map.positions) may_have_picture_[position] = true;
   may_have_picture_ = may_have_picture_.to(device);
+  torch::Tensor slots = instances_.evidence & may_have_picture_;
+  if (instances_.pictures.defined()) {
+    no_picture_ = instances_.pictures == kNoPicture;
+    instances_.pictures = instances_.pictures.masked_fill(no_picture_, -1);
+    slots = slots & ~no_picture_;
+  }
   // Under a symmetry evidence moves, and every cell may hold a picture: the count stays the same.
-  const torch::Tensor slots = instances_.evidence & may_have_picture_;
   slots_ = size() > 0 ? slots.sum(1).max().item<std::int64_t>() : 0;
   if (listed.share > 0) {
     AS2_REQUIRE(listed.instances.size() > 0, "a share of listed examples needs some");
@@ -90,12 +95,17 @@ Batch Batches::batch(std::int64_t epoch, std::int64_t index) {
   if (instances_.atoms.defined()) batch.atoms = taken(instances_.atoms);
   if (listed_share_ > 0) mix_in_listed(batch, epoch, index);
   if (symmetries_) apply_symmetry(batch, epoch, index);
-  batch.given = batch.evidence & (batch.shows >= 0) & (batch.known | ~may_have_picture_);
+  const torch::Tensor pictured = batch.evidence & may_have_picture(rows);
+  batch.given = batch.evidence & (batch.shows >= 0) & (batch.known | ~pictured);
   batch.shows = batch.shows.clamp_min(0);
   // What may not be used goes no further.
   batch.labels = torch::where(batch.known | batch.observed, batch.labels, torch::zeros_like(batch.labels));
   if (own(options_.picture_rows) > 0 && pixels_.defined()) add_pictures(batch, rows, epoch, index);
   return batch;
+}
+
+torch::Tensor Batches::may_have_picture(const torch::Tensor& rows) const {
+  return no_picture_.defined() ? may_have_picture_ & ~no_picture_.index_select(0, rows) : may_have_picture_;
 }
 
 torch::Tensor Batches::uniform(torch::IntArrayRef shape, std::uint64_t seed) {
@@ -137,7 +147,7 @@ void Batches::apply_symmetry(Batch& batch, std::int64_t epoch, std::int64_t inde
 
 void Batches::add_pictures(Batch& batch, const torch::Tensor& rows, std::int64_t epoch, std::int64_t index) {
   const std::int64_t with_all = std::min(options_.picture_rows, options_.batch), with = own(with_all);
-  const torch::Tensor here = (batch.evidence & may_have_picture_).narrow(0, 0, with);
+  const torch::Tensor here = (batch.evidence & may_have_picture(rows)).narrow(0, 0, with);
   // Positions with a picture come first, in order; the rest of the slots is padding.
   const torch::Tensor slots =
       std::get<1>(here.to(torch::kUInt8).sort(/*stable=*/true, 1, /*descending=*/true)).narrow(1, 0, slots_);

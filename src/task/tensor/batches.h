@@ -55,6 +55,8 @@ class Batches {
   torch::Tensor own_rows(const torch::Tensor& all) const;
   // Numbers in 0 … 1 on the device, the same for the same seed.
   torch::Tensor uniform(torch::IntArrayRef shape, std::uint64_t seed);
+  // [positions], or [rows, positions] where examples have evidence without a picture.
+  torch::Tensor may_have_picture(const torch::Tensor& rows) const;
   void mix_in_listed(Batch& batch, std::int64_t epoch, std::int64_t index);
   void apply_symmetry(Batch& batch, std::int64_t epoch, std::int64_t index);
   void add_pictures(Batch& batch, const torch::Tensor& rows, std::int64_t epoch, std::int64_t index);
@@ -68,6 +70,7 @@ class Batches {
   std::int64_t slots_ = 0;
   torch::Tensor class_begin_, class_count_;  // [classes + 1] int64
   torch::Tensor may_have_picture_;           // [positions] bool
+  torch::Tensor no_picture_;                 // [instances, positions] bool; undefined: all that may have one
   torch::Tensor class_of_;                   // class_tensor() of the map
   std::optional<Symmetries> symmetries_;
   torch::Tensor order_;  // [instances] int64 on the device, of order_epoch_
