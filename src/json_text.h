@@ -18,8 +18,9 @@ std::string json_text(const Json& value, int indent = -1) {
   return value.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
-// Throws InputError where more than 500 lists and objects stand within each other, and std::bad_alloc where
-// the document would take more memory than there is. `place` is where the text begins.
+// Throws InputError where an object has a key twice (the parser would let the last one win) or more than 500
+// lists and objects stand within each other, and std::bad_alloc where the document would take more memory
+// than there is. `place` is where the text begins. Whether it is JSON at all, the parser says.
 void check_json(std::string_view text, SourceLocation place = {});
 
 // Json::parse(text, how…) for text that anybody may have written.

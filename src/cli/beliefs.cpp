@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstring>
 #include <optional>
-#include <set>
 #include <unordered_map>
 
 #include "as2/solver.h"
@@ -32,28 +31,11 @@ SourceLocation locate(const Document& document, const std::string& key) {
   return location;
 }
 
-// Parses an object whose keys are positions; a position given twice, or a symbol of one, is an error: the
-// last one would win.
+// Parses an object whose keys are positions.
 json parse_object(const Document& document, const std::string& what) {
-  std::set<std::string> positions, symbols;
-  std::string position, repeated, repeated_key;
-  const auto watch = [&](int depth, json::parse_event_t event, json& value) {
-    if (event != json::parse_event_t::key || depth > 2) return true;
-    const std::string key = value.get<std::string>();
-    const bool before = !repeated.empty();
-    if (depth == 1) {
-      position = key;
-      symbols.clear();
-      if (!positions.insert(key).second) repeated = "position " + in_quotes(key);
-    } else if (!symbols.insert(key).second) {
-      repeated = "symbol " + in_quotes(key) + " of position " + in_quotes(position);
-    }
-    if (!before && !repeated.empty()) repeated_key = position;
-    return true;
-  };
   json parsed;
   try {
-    parsed = parse_json(document.text, document.location, watch);
+    parsed = parse_json(document.text, document.location);
   } catch (const json::parse_error& error) {
     SourceLocation location = document.location;
     const std::size_t end = std::min(document.text.size(), static_cast<std::size_t>(error.byte));
@@ -75,7 +57,6 @@ json parse_object(const Document& document, const std::string& what) {
                      std::string("found a JSON ") + parsed.type_name() + ", expected an object",
                      {"expected " + what});
   }
-  if (!repeated.empty()) throw InputError(locate(document, repeated_key), repeated + " is given twice");
   return parsed;
 }
 

@@ -13,6 +13,7 @@
 #include "cli/board_text.h"
 #include "cli/engines.h"
 #include "cli/print_document.h"
+#include "cli/validators.h"
 #include "cli/verbs.h"
 #include "datasets/mnist.h"
 #include "eval/evaluate.h"
@@ -352,6 +353,7 @@ Action declare_demo_on(CLI::App& command, const std::vector<Engine>& engines) {
   command.add_flag("--full", arguments->full, "Measure on 1,000 boards");
   command.add_option("--out", arguments->out, "File for the picture of the boards shown")
       ->capture_default_str()
+      ->check(png_file())
       ->type_name("PNG");
   command.add_option("--model", arguments->model,
                      "Weights (.safetensors, with the card beside it); default: the shipped ones");

@@ -6,6 +6,7 @@
 
 #include "cli/beliefs.h"
 #include "cli/validators.h"
+#include "json_text.h"
 #include "text.h"
 
 namespace as2::cli {
@@ -43,7 +44,11 @@ std::vector<std::string> externals_named(const asp::GroundProgram& ground, const
   keep_documents(documents);
   Documents all(documents);
   while (const auto document = all.next()) {
-    const auto parsed = nlohmann::json::parse(document->text, nullptr, false);
+    nlohmann::json parsed;
+    try {
+      parsed = parse_json(document->text, document->location, nullptr, false);
+    } catch (const InputError&) {  // said when it is this document's turn
+    }
     if (!parsed.is_object()) continue;
     const bool wrapped = parsed.contains("assignment") && parsed["assignment"].is_object();
     for (const auto& [key, value] : (wrapped ? parsed["assignment"] : parsed).items()) keys.insert(key);

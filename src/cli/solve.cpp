@@ -294,6 +294,7 @@ Action declare_solve_on(CLI::App& command, const std::vector<Engine>& engines) {
   command
       .add_option("--out", arguments->out,
                   "Draws the answer into the picture and writes it here; a folder for several images")
+      ->check(png_file())
       ->type_name("PNG");
   command.add_option("--model", arguments->model,
                      "Weights (.safetensors, with the card beside it); default: the shipped ones");

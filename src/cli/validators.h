@@ -50,4 +50,17 @@ inline CLI::Validator not_empty() {
                         "not empty");
 }
 
+// Where a picture is written, as PNG: no file that is called another kind of picture.
+inline CLI::Validator png_file() {
+  const auto check = [](const std::string& path) -> std::string {
+    const std::size_t dot = path.rfind('.');
+    const std::string ending = CLI::detail::to_lower(dot == std::string::npos ? "" : path.substr(dot + 1));
+    for (const char* other : {"jpg", "jpeg", "bmp", "pgm", "ppm", "pnm", "gif", "tif", "tiff", "webp"}) {
+      if (ending == other) return path + " would be written as PNG: call it " + path.substr(0, dot) + ".png";
+    }
+    return "";
+  };
+  return CLI::Validator(check, "", "PNG");
+}
+
 }  // namespace as2::cli

@@ -4,7 +4,6 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 
 #include "as2/error.h"
 #include "files.h"
@@ -120,15 +119,8 @@ class Reader {
     const std::string text = bytes_.substr(8, length);
     if (text.empty() || text.front() != '{') fail(path_, "the header does not begin with '{'");
 
-    std::set<std::string> names;
-    const auto no_duplicates = [&](int depth, Json::parse_event_t event, Json& value) {
-      if (depth == 1 && event == Json::parse_event_t::key && !names.insert(value.get<std::string>()).second) {
-        fail(path_, "the header names " + in_quotes(value.get<std::string>()) + " twice");
-      }
-      return true;
-    };
     try {
-      return parse_json(text, {path_.string()}, no_duplicates);
+      return parse_json(text, {path_.string()});
     } catch (const Json::exception& error) {
       fail(path_, std::string("the header is not JSON: ") + error.what());
     }

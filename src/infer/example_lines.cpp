@@ -24,29 +24,15 @@ std::string printed(const json& value) {
   return shortened(json_text(value));
 }
 
-// The last of two equal keys would win in silence.
 json parse_object(const std::string& text, const SourceLocation& place) {
-  std::vector<std::set<std::string>> keys;  // of the object that is open at each depth
-  std::string repeated;
-  const auto watch = [&](int depth, json::parse_event_t event, json& value) {
-    const auto at = static_cast<std::size_t>(depth);
-    if (event == json::parse_event_t::object_start) {
-      keys.resize(std::max(keys.size(), at + 2));
-      keys[at + 1].clear();
-    } else if (event == json::parse_event_t::key && !keys[at].insert(value.get<std::string>()).second) {
-      repeated = value.get<std::string>();
-    }
-    return true;
-  };
   json parsed;
   try {
-    parsed = parse_json(text, place, watch);
+    parsed = parse_json(text, place);
   } catch (const json::exception& error) {
     throw InputError(place, "not JSON: " + shortened(error.what()), {kForm});
   }
   if (!parsed.is_object())
     throw InputError(place, "found " + printed(parsed) + ", expected an object", {kForm});
-  if (!repeated.empty()) throw InputError(place, in_quotes(repeated) + " is given twice");
   return parsed;
 }
 

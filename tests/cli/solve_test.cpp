@@ -631,6 +631,9 @@ TEST_F(SolveVerb, MistakesInUse) {
   EXPECT_EQ(listed.exit_code, 2);
   EXPECT_THAT(listed.err, HasSubstr("--threshold does not apply"));
   EXPECT_EQ(run("x/a.png y/a.png --out folder").exit_code, 2);
+  const auto jpeg = run("a.png --out solved.JPG");
+  EXPECT_EQ(jpeg.exit_code, 2);
+  EXPECT_THAT(jpeg.err, HasSubstr("solved.JPG would be written as PNG: call it solved.png"));
   const Finished none = run("a.png --model none.safetensors");
   EXPECT_EQ(none.exit_code, 1);
   EXPECT_THAT(none.err, HasSubstr("none.safetensors: error: no such file"));

@@ -205,10 +205,9 @@ TEST(TensorBeliefs, BatchesInBothPrecisions) {
 }
 
 TEST(Beliefs, ASymbolGivenTwiceIsRefused) {
-  EXPECT_THAT(refusal(R"j({"on": {"true": 0.2, "true": 1.0}})j"),
-              HasSubstr("symbol 'true' of position 'on' is given twice"));
-  EXPECT_THAT(refusal(R"j({"on": {"true": 1}, "cell(1,_)": {"1": 1}, "on": {"false": 1}})j"),
-              HasSubstr("position 'on' is given twice"));
+  EXPECT_THAT(refusal(R"j({"on": {"true": 0.2, "true": 1.0}})j"), HasSubstr("'true' of 'on' is given twice"));
+  EXPECT_THAT(refusal("{\"on\": {\"true\": 1},\n \"cell(1,_)\": {\"1\": 1},\n \"o\\u006e\": {\"false\": 1}}"),
+              HasSubstr("b.json:9: error: 'on' is given twice"));
 }
 
 TEST(Beliefs, ALongUnknownNameIsShortened) {

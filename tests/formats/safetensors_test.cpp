@@ -185,7 +185,7 @@ TEST_F(Safetensors, MalformedFilesAreNamed) {
   put_header(
       R"({"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}})",
       0);
-  expect_error("names 'a' twice");
+  expect_error("'a' is given twice");
   put_header(R"({"__metadata__":{"k":1}})", 0);
   expect_error("'k' is not a text");
   put_header(R"({"__metadata__":[]})", 0);

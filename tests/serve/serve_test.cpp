@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <fstream>
@@ -90,6 +91,8 @@ class ServeTest : public ::testing::Test {
     write("secret.txt", "the secret");
     std::filesystem::create_directory(folder() / "tmp");
     setenv("TMPDIR", (folder() / "tmp").c_str(), 1);
+    const auto limits_time = [](const std::string& option) { return option.rfind("--time-limit=", 0) == 0; };
+    if (std::none_of(options.begin(), options.end(), limits_time)) options.emplace_back("--time-limit=600");
     options.insert(options.begin(), {"serve", "--port=0", "--page=page"});
     server_.emplace(folder(), options, /*terminal=*/false);
     unsetenv("TMPDIR");
@@ -125,6 +128,15 @@ class ServeTest : public ::testing::Test {
     return json::parse(run_as2(folder(), arguments).out, nullptr, false);
   }
   bool alive() const { return get("/").status == 200; }
+  // A request's work lasts here until the file `enough` is there.
+  void start_with_work_until_enough(const std::vector<std::string>& options = {}) {
+    folder_.put_program("gringo",
+                        "while [ ! -e '" + (folder() / "enough").string() + "' ]; do sleep 0.05; done");
+    const std::string path = std::getenv("PATH");
+    setenv("PATH", (folder().string() + ":" + path).c_str(), 1);
+    start(options);
+    setenv("PATH", path.c_str(), 1);
+  }
   // Until a request is being worked on: its files stand in a folder below the server's own.
   void wait_for_work() const {
     const auto works = [&] {
@@ -222,6 +234,8 @@ TEST_F(ServeTest, FaultsHaveTheCommandLinesMessage) {
               HasSubstr("no field 'save'"));
   EXPECT_THAT(post_text("/api/check", "[1]").error(), HasSubstr("expected an object"));
   EXPECT_THAT(post_text("/api/check", "{\"program\":").error(), HasSubstr("not JSON"));
+  EXPECT_THAT(post_text("/api/check", R"({"program": "a.", "program": "b."})").error(),
+              HasSubstr("'program' is given twice"));
   for (const char* type : {"text/plain", "application/jsonp", "application/json-seq", ""})
     EXPECT_EQ(post_text("/api/check", "{}", type).status, 415) << type;
   for (const char* type : {"Application/JSON", "application/json;charset=utf-8"})
@@ -314,15 +328,9 @@ TEST_F(ServeTest, LimitsHold) {
   EXPECT_TRUE(alive());
 }
 
-// One at work, one waiting: the third and fourth are refused. Work lasts here until the file `enough` is
-// there.
+// One at work, one waiting: the third and fourth are refused.
 TEST_F(ServeTest, RefusesWhoWouldWaitTooLong) {
-  folder_.put_program("gringo",
-                      "while [ ! -e '" + (folder() / "enough").string() + "' ]; do sleep 0.05; done");
-  const std::string path = std::getenv("PATH");
-  setenv("PATH", (folder().string() + ":" + path).c_str(), 1);
-  start({"--time-limit=600", "--jobs=1", "--waiting=1"});
-  setenv("PATH", path.c_str(), 1);
+  start_with_work_until_enough({"--jobs=1", "--waiting=1"});
   const auto ask = [&] { return post("/api/check", {{"program", "a."}}); };
   auto working = std::async(std::launch::async, ask);
   wait_for_work();
@@ -436,12 +444,13 @@ TEST_F(ServeTest, ABodyThatIsNotReadEndsTheConnection) {
 }
 
 TEST_F(ServeTest, AnswersWhatHasArrivedWhenInterrupted) {
-  start({"--time-limit=2"});
+  start_with_work_until_enough();
   const Connection asking(port_);
-  asking.send(
-      post_bytes("/api/check", json{{"program", "p(1). p(X+1) :- p(X)."}}.dump(), "application/json"));
+  asking.send(post_bytes("/api/check", json{{"program", "a."}}.dump(), "application/json"));
   wait_for_work();
   server_->interrupt();
+  while (Connection(port_).connected()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  write("enough", "");
   const Response response = parsed(asking.read());
   EXPECT_NE(response.error(), "") << "the request in flight has its answer";
   const Finished finished = server_->finish();
