@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 
 #include "as2/compile.h"
 #include "as2/error.h"
@@ -366,10 +366,10 @@ TEST(PhotoSolver, AllSearchesForAPhotoShareItsTime) {
         return solver(kCell, {sure(0), sure(1), sure(2), sure(3)});
       },
       0.4);
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();  // of the processor: what else runs here does not count
   const PhotoAnswer found =
       photos.solve(photo_of(std::vector<std::array<int, 4>>(36, {1, 2, 3, 1})), "photo");
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(8));
+  EXPECT_LT((std::clock() - begin) / CLOCKS_PER_SEC, 8);
   EXPECT_TRUE(found.timed_out);
   EXPECT_FALSE(found.answer.completable);
   const std::vector<Row> rows{sure(0), sure(1), sure(2), sure(3)};

@@ -34,7 +34,7 @@ for target; do
   fi
   mkdir -p "$out/corpus/$target" "$out/findings"
   # shellcheck disable=SC2086 # $limit is a list of words
-  if (cd "$out" && "$out/build/bin/fuzz_$target" $limit -timeout=60 -print_final_stats=1 -verbosity=0 \
+  if (cd "$out" && "$out/build/bin/fuzz_$target" $limit -timeout=300 -print_final_stats=1 -verbosity=0 \
     -artifact_prefix="$out/findings/$target-" "$out/corpus/$target" "$source/tests/fuzz/seeds/$target") >"$out/$target.log" 2>&1; then
     echo "$target: $(sed -n 's/stat::number_of_executed_units: *//p' "$out/$target.log") executions, no finding"
   else

@@ -22,11 +22,11 @@ END
 stops() {
   place=$1
   shift
-  (bounded 4000000 && exec timeout 300 "$as2" "$@") </dev/zero >out 2>err
+  (bounded 4000000 && exec timeout 900 "$as2" "$@") </dev/zero >out 2>err
   code=$?
   [ $code = 1 ] || fail "$*: exit $code: $(head -c 300 err)"
   grep -q "^\(note: \)\?$place: error: is larger than [0-9]* MiB, or has no end" err || fail "$*: $(head -c 300 err)"
-  grep -q 'note: give a smaller one' err || fail "$* has no remedy: $(head -c 300 err)"
+  grep -q 'note: split it into smaller ones' err || fail "$* has no remedy: $(head -c 300 err)"
 }
 for program in - /dev/zero; do
   place=$program
@@ -60,9 +60,12 @@ if [ -x "$build/bin/as2-tensor" ]; then
   stops huge.toml check huge.toml --shortcuts
   stops huge.toml train huge.toml --out run
 fi
+echo '{}' >one.json
+truncate -s 3G one.json
+stops one.json:2 decode p.lp --beliefs one.json
 # Documents that never end a line, or never end at all, and lines of nothing.
 for bytes in '[1,' '{"a": [' ' '; do
-  yes "$bytes" | (bounded 4000000 && timeout 300 "$as2" decode p.lp --beliefs -) >out 2>err
+  yes "$bytes" | (bounded 4000000 && timeout 900 "$as2" decode p.lp --beliefs -) >out 2>err
   grep -q '^<stdin>:[0-9]*: error: is larger than 64 MiB, or has no end' err || fail "yes '$bytes': $(head -c 300 err)"
 done
 
@@ -70,7 +73,7 @@ done
 answered() {
   line=$1
   shift
-  yes "$line" | head -n 200000 | (bounded 100000 && timeout 600 "$as2" "$@" --json) >out 2>err || fail "$*: $(head -c 300 err)"
+  yes "$line" | head -n 200000 | (bounded 100000 && timeout 900 "$as2" "$@" --json) >out 2>err || fail "$*: $(head -c 300 err)"
   [ "$(wc -l <out)" = 200000 ] || fail "$*: $(wc -l <out) answers"
 }
 answered '{"a(1,_)": {"1": 0.5, "2": 0.25, "3": 0.25}}' decode p.lp --beliefs -
@@ -82,7 +85,7 @@ mkfifo questions answers
 exec 3>questions 4<answers
 for question in '{"a(1,_)": {"4": 1}}' '{"a(1,_)": {"2": 1}}' '{"a(1,_)": {"3": 1}}'; do
   echo "$question" >&3
-  timeout 60 head -n 1 <&4
+  timeout 900 head -n 1 <&4
 done >got
 exec 3>&- 4<&-
 wait
@@ -90,9 +93,12 @@ wait
 grep -q '{"error":"<stdin>:1: error: position .a(1,_). has no symbol .4' got || fail "an error in its place: $(cat got err)"
 
 # Where the reader of the answers is gone, or the disk is full, an endless stream is not read on.
-yes '{}' | (timeout 60 "$as2" decode p.lp --beliefs - --json; echo $? >code) 2>err | head -n 1 >out
-[ "$(cat code)" = 141 ] || fail "a closed pipe: exit $(cat code)"
-yes '{}' | timeout 60 "$as2" decode p.lp --beliefs - --json >/dev/full 2>err
+yes '{}' | (timeout 900 "$as2" decode p.lp --beliefs - --json; echo $? >code) 2>err | head -n 1 >out
+case $(cat code) in
+  141 | 4) ;;  # 4 where whoever runs this test ignores SIGPIPE
+  *) fail "a closed pipe: exit $(cat code)" ;;
+esac
+yes '{}' | timeout 900 "$as2" decode p.lp --beliefs - --json >/dev/full 2>err
 [ $? = 4 ] || fail "a full disk: $(cat err)"
 
 [ "$failures" = 0 ]

@@ -1,5 +1,7 @@
 """Threads, Ctrl-C, and a Python that ends while the library is busy."""
+import contextlib
 import os
+import pathlib
 import shutil
 import signal
 import subprocess
@@ -23,100 +25,111 @@ LATE = """
     late = Late()
 """
 
+# Also where these tests were started in the background, by a shell that has what it starts there ignore Ctrl-C.
+LISTENS = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+# What was interrupted takes no more of the processor, in any thread. A slow machine may need a while to get there.
+UNTIL_IDLE = """
+    import time
+    before = -1
+    while time.process_time() - before > 0.05:
+        before = time.process_time()
+        time.sleep(0.5)
+    print("idle")
+"""
+AGES = 1000  # seconds: longer than anybody waits here for a process to end
+
 
 class Leaving(unittest.TestCase):
-    def interrupted(self, script, **environment):
-        """A process of its own, Ctrl-C half a second after it says "ready"; what it says then, and how long that took."""
+    def interrupted(self, script, then="", started=None, **environment):
+        """A process of its own, Ctrl-C once it has said "ready" and the file `started` is there; what it says after that. What is
+        interrupted takes ages, so that no slow machine is taken for one that hears no Ctrl-C."""
         environment = {**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(as2.__file__)), **environment}
-        child = subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                 text=True, env=environment)
-        self.assertEqual(child.stdout.readline(), "ready\n", child.poll() is not None and child.stderr.read())
-        time.sleep(0.5)
-        began = time.monotonic()
-        child.send_signal(signal.SIGINT)
-        out, err = child.communicate(timeout=60)
+        script = LISTENS + textwrap.dedent(script) + textwrap.dedent(then)
+        with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              env=environment) as child:
+            try:
+                self.assertEqual(child.stdout.readline(), "ready\n", child.poll() is not None and child.stderr.read())
+                time.sleep(0.5)  # for the library to be entered; where that takes longer, a fault may be missed, and none invented
+                while started and child.poll() is None and not self.written(started):
+                    time.sleep(0.01)
+                child.send_signal(signal.SIGINT)
+                out, err = child.communicate(timeout=300)
+            finally:
+                child.kill()
         self.assertEqual((child.returncode, err), (0, ""))
-        return out, time.monotonic() - began
+        return out
+
+    @staticmethod
+    def written(path):
+        """Whether the file holds a whole line."""
+        return os.path.exists(path) and pathlib.Path(path).read_text(encoding="utf-8").endswith("\n")
 
     @needs_gringo
     def test_ctrl_c_ends_a_search(self):
-        out, took = self.interrupted("""
-            import random, time, as2
+        out = self.interrupted("""
+            import random, as2
             random.seed(1)
-            text = "{ x(1..500) }."
-            for _ in range(2130):  # as hard as random constraints get: a search of minutes
-                literals = [random.choice(["", "not "]) + f"x({k})" for k in random.sample(range(1, 501), 3)]
+            text = "{ x(1..1000) }."
+            for _ in range(4260):  # as hard as random constraints get
+                literals = [random.choice(["", "not "]) + f"x({k})" for k in random.sample(range(1, 1001), 3)]
                 text += ":- " + ", ".join(literals) + "."
             program = as2.compile(text=text)
-            print("ready", flush=True)
             try:
+                print("ready", flush=True)
                 program.decode(program.uniform)
             except KeyboardInterrupt:
                 print("interrupted", flush=True)
-            began = time.process_time()  # of all threads: the search has ended, too
-            time.sleep(2)
-            print("idle" if time.process_time() - began < 1 else "busy", flush=True)
-        """)
+        """, UNTIL_IDLE)
         self.assertEqual(out, "interrupted\nidle\n")
-        self.assertLess(took, 20)
 
     @needs_gringo
     def test_ctrl_c_ends_gringo_and_what_it_started(self):
         with tempfile.TemporaryDirectory() as folder:
             started = os.path.join(folder, "started")
-            out, took = self.interrupted("""
+            out = self.interrupted("""
                 import as2
-                print("ready", flush=True)
                 try:
+                    print("ready", flush=True)
                     as2.compile(text="{ a }.")
                 except KeyboardInterrupt:
                     print("interrupted", flush=True)
                     import os
                     os._exit(0)  # nothing is left to whatever ends Python
-            """, AS2_GRINGO=self.slow_program(folder, "gringo", 60, started))
+            """, started=started, AS2_GRINGO=self.slow_program(folder, "gringo", AGES, started))
             self.assertEqual(out, "interrupted\n")
-            self.assertLess(took, 10)
             with open(started, encoding="utf-8") as file:
                 self.assert_gone(int(file.read()))
 
     def test_ctrl_c_ends_a_circuit(self):
         # Nothing but the wish to stop would: sudoku.lp has 6.7 · 10²¹ answer sets.
-        out, took = self.interrupted(f"""
-            import time, as2
+        out = self.interrupted(f"""
+            import as2
             program = as2.compile({str(SOURCE / "programs" / "sudoku.as2c")!r})
-            print("ready", flush=True)
             try:
+                print("ready", flush=True)
                 program.count(time_budget=0, memory_budget=0)
             except KeyboardInterrupt:
                 print("interrupted", flush=True)
-            began = time.process_time()
-            time.sleep(1)
-            print("idle" if time.process_time() - began < 0.5 else "busy")
             print(as2.compile({str(SOURCE / "programs" / "addition.as2c")!r}).count())
-        """)
-        self.assertEqual(out, "interrupted\nidle\n100\n")
-        self.assertLess(took, 10)
+        """, UNTIL_IDLE)
+        self.assertEqual(out, "interrupted\n100\nidle\n")
 
     @needs_gringo
     def test_ctrl_c_ends_draws_and_verification(self):
         with tempfile.TemporaryDirectory() as folder:
-            for work in ("add.sample(None, 10 ** 7)", "add.approximate(add.uniform, size=2 ** 31 - 1, method='sample')",
+            for work in ("add.sample(None, 3 * 10 ** 7)", "add.approximate(add.uniform, size=2 ** 31 - 1, method='sample')",
                          "add.verify(add.decode(add.uniform))"):
                 started = os.path.join(folder, "started")
-                out, took = self.interrupted(f"""
-                    import time, as2
+                out = self.interrupted(f"""
+                    import as2
                     add = as2.compile({str(SOURCE / "programs" / "addition.lp")!r})
-                    print("ready", flush=True)
                     try:
+                        print("ready", flush=True)
                         {work}
                     except KeyboardInterrupt:
                         print("interrupted", flush=True)
-                    began = time.process_time()
-                    time.sleep(1)
-                    print("idle" if time.process_time() - began < 0.5 else "busy")
-                """, AS2_CLINGO=self.slow_program(folder, "clingo", 60, started))
+                """, UNTIL_IDLE, started if "verify" in work else None, AS2_CLINGO=self.slow_program(folder, "clingo", AGES, started))
                 self.assertEqual(out, "interrupted\nidle\n", work)
-                self.assertLess(took, 10)
             with open(started, encoding="utf-8") as file:
                 self.assert_gone(int(file.read()))
 
@@ -130,7 +143,7 @@ class Leaving(unittest.TestCase):
         return slow
 
     def assert_gone(self, process):
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 300
         while time.monotonic() < deadline:  # it is killed, but whoever inherited it may be slow to notice
             try:
                 with open(f"/proc/{process}/stat", encoding="utf-8") as file:
@@ -142,7 +155,7 @@ class Leaving(unittest.TestCase):
         self.fail("it still runs")
 
     def test_python_ends_while_a_circuit_is_compiled(self):
-        for budget in (2, 60):  # it ends while Python does, or long after
+        for budget in (2, AGES):  # it ends while Python does, or long after
             self.check_leaving(f"""
     program = as2.compile({str(SOURCE / "programs" / "sudoku.as2c")!r})
     def work():
@@ -152,25 +165,27 @@ class Leaving(unittest.TestCase):
     @needs_gringo
     def test_python_ends_under_a_slow_gringo(self):
         with tempfile.TemporaryDirectory() as folder:
-            for seconds in (2, 60):
+            for seconds in (2, AGES):
+                started = os.path.join(folder, f"started-{seconds}")
                 self.check_leaving("""
     def work():
         as2.compile(text="{ a }.")
-""", AS2_GRINGO=self.slow_program(folder, "gringo", seconds))
+""", started=started, AS2_GRINGO=self.slow_program(folder, "gringo", seconds, started))
+            with contextlib.suppress(ProcessLookupError), open(started, encoding="utf-8") as file:
+                os.kill(int(file.read()), signal.SIGKILL)  # nobody waits for it
 
     def check_leaving(self, definition, **environment):
         """A thread is inside the library when Python ends."""
-        out, took = self.interrupted(LATE + definition + """
+        out = self.interrupted(LATE + definition + f"""
     import threading
     threading.Thread(target=work, daemon=True).start()
-    print("ready", flush=True)
     try:
-        time.sleep(60)
+        print("ready", flush=True)
+        time.sleep({AGES})
     except KeyboardInterrupt:
         print("interrupted", flush=True)
 """, **environment)
         self.assertEqual(out, "interrupted\n")
-        self.assertLess(took, 20)
 
     def test_several_threads_get_what_one_gets(self):
         program, add = as2.compile("sudoku.lp", b=2), as2.Module("addition.lp", "digit(*", "total(_)")
