@@ -188,6 +188,19 @@ ProgramShape ProgramShape::of(const compile::ConstraintProgram& program) {
   return shape;
 }
 
+Sizes ProgramShape::sizes() const {
+  const auto join = [](int& size, int other) { size = size < 0 || size == other ? other : 0; };
+  Sizes sizes{-1, std::vector<int>(families.size(), -1)};
+  for (const int domain : domains) join(sizes.symbols, domain);
+  for (const Group& group : groups) {
+    join(sizes.groups[static_cast<std::size_t>(group.family)],
+         group.all_different ? static_cast<int>(group.positions.size()) : 0);
+  }
+  sizes.symbols = std::max(sizes.symbols, 0);
+  for (int& size : sizes.groups) size = std::max(size, 0);
+  return sizes;
+}
+
 fs::path card_path(const fs::path& weights) {
   return fs::path(weights).replace_extension(".json");
 }
@@ -322,9 +335,11 @@ fs::path default_model(const std::string& task) {
   if (fs::exists(data_dir() / best, none)) return data_dir() / best;
   const std::vector<fs::path> others = shipped_models(task);
   if (!others.empty()) return others.front();
-  throw InputError(
-      "no model ships for the task " + in_quotes(task) + " (in " + (data_dir() / "models").string() + ")",
-      {"give --model a file that `as2 train` wrote"});
+  throw InputError("there is no file or folder " + in_quotes(task) +
+                       ", and no model of that name, or for a task of that name, "
+                       "ships in " +
+                       (data_dir() / "models").string(),
+                   {"give --model a file that `as2 train` wrote, or the folder of a run"});
 }
 
 std::vector<fs::path> shipped_models(const std::string& task) {

@@ -22,6 +22,7 @@
 #include "formats/safetensors.h"
 #include "infer/network_options.h"
 #include "infer/program.h"
+#include "infer/sizes.h"
 
 namespace as2::infer {
 
@@ -40,6 +41,7 @@ struct ProgramShape {
   std::vector<Group> groups;
 
   static ProgramShape of(const compile::ConstraintProgram& program);
+  Sizes sizes() const;
 };
 
 // Pictures are 28 × 28, grey, paper 0 and ink 1: the one preprocessing there is, written down for others.

@@ -73,7 +73,8 @@ Networks::Networks(const infer::Card& card, std::shared_ptr<const compile::Const
           std::make_unique<TransformerReasoner>(version, card.network.transformer, *program_, weights);
       break;
     case infer::ReasonerKind::kSoftTp:
-      reasoner_ = std::make_unique<SoftTpReasoner>(version, card.network.soft_tp, *program_, weights);
+      reasoner_ = std::make_unique<SoftTpReasoner>(version, card.network.soft_tp, *program_, weights,
+                                                   card.shape.sizes());
       break;
     case infer::ReasonerKind::kRelational:
     case infer::ReasonerKind::kSatNet:

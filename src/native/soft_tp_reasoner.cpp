@@ -10,6 +10,7 @@
 #include <cmath>
 #include <limits>
 
+#include "infer/sizes.h"
 #include "native/memory.h"
 #include "random.h"
 
@@ -39,9 +40,15 @@ struct SoftTpReasoner::State {
 };
 
 SoftTpReasoner::SoftTpReasoner(const kernels::Version& version, const infer::SoftTpReasonerOptions& options,
-                               const compile::ConstraintProgram& program, Weights& weights)
-    : version_(&version), options_(options), structure_(Structure::of(program)), soft_tp_(program) {
+                               const compile::ConstraintProgram& program, Weights& weights,
+                               const infer::Sizes& trained)
+    : version_(&version),
+      options_(options),
+      structure_(Structure::of(program)),
+      soft_tp_(program),
+      trained_(trained) {
   const std::int64_t width = options.width, families = structure_.families;
+  trained_.groups.resize(elements(families));
   inputs_ = kEvidenceFeatures + 1 + (options.tp_feedback ? 2 * families : 0);
   embed_ = Linear::take(version, weights, "reasoner.embed", inputs_, width);
   norm_state_ = Norm::take(weights, "reasoner.norm_state", width);
@@ -164,17 +171,36 @@ void SoftTpReasoner::attend(State& state) const {
   }
 }
 
+void SoftTpReasoner::pool_rows(const State& state, const Lists& pools, std::int64_t pool, int trained,
+                               float* pooled) const {
+  const std::int64_t width = options_.width, size = pools.size(pool);
+  const float share = size > 0 ? 1.f / static_cast<float>(size) : 0.f;
+  version_->pool_rows(size, pools.of(pool), share, width, state.normed.data(), pooled, pooled + width);
+  const infer::PoolWeights weights = infer::pool_weights(trained, static_cast<int>(size));
+  if (weights.plain()) return;
+  const std::int64_t positions = structure_.positions;
+  const auto belief = [&](std::int64_t atom) {
+    return state.beliefs[elements(atom % positions * structure_.symbols + atom / positions)];
+  };
+  float believed = 0;
+  for (std::int64_t k = 0; k < size; ++k) believed += share * belief(pools.of(pool)[k]);
+  const float all = weights.other + weights.own * believed;
+  for (std::int64_t c = 0; c < width; ++c) pooled[c] *= weights.other / all;
+  for (std::int64_t k = 0; k < size; ++k) {
+    const std::int64_t atom = pools.of(pool)[k];
+    version_->add_scaled(width, weights.own / all * share * belief(atom), state.normed.data() + atom * width,
+                         pooled);
+  }
+}
+
 void SoftTpReasoner::exchange_along_groups(State& state) const {
   const std::int64_t width = options_.width;
-  for (std::int64_t pool = 0; pool < along_groups_.count(); ++pool) {
-    const std::int64_t size = along_groups_.size(pool);
-    float* mean = state.pooled.data() + pool * 2 * width;
-    version_->pool_rows(size, along_groups_.of(pool), size > 0 ? 1.f / static_cast<float>(size) : 0.f, width,
-                        state.normed.data(), mean, mean + width);
-  }
   std::int64_t first = 0;
   for (std::int64_t f = 0; f < structure_.families; ++f) {
     const std::int64_t count = structure_.family_groups[f] * structure_.symbols;
+    for (std::int64_t pool = first; pool < first + count; ++pool)
+      pool_rows(state, along_groups_, pool, trained_.groups[elements(f)],
+                state.pooled.data() + pool * 2 * width);
     pool_[f].apply(count, state.pooled.data() + first * 2 * width, state.messages.data() + first * width);
     first += count;
   }
@@ -194,12 +220,8 @@ void SoftTpReasoner::feed_forward(State& state) const {
                      nullptr, state.normed.data());
   std::fill_n(state.out.begin(), atoms, read_bias_);
   version_->dot_rows(atoms, width, state.x.data(), read_.data(), state.out.data());
-  for (std::int64_t i = 0; i < positions; ++i) {
-    const std::int64_t size = over_symbols_.size(i);
-    float* mean = state.pooled.data() + i * 2 * width;
-    version_->pool_rows(size, over_symbols_.of(i), 1.f / static_cast<float>(size), width, state.normed.data(),
-                        mean, mean + width);
-  }
+  for (std::int64_t i = 0; i < positions; ++i)
+    pool_rows(state, over_symbols_, i, trained_.symbols, state.pooled.data() + i * 2 * width);
   ff_shared_.apply(positions, state.pooled.data(), state.shared.data());
   for (std::int64_t first = 0; first < atoms; first += kHiddenRows) {
     const std::int64_t rows = std::min(kHiddenRows, atoms - first);

@@ -5,6 +5,7 @@
 
 #include "as2/constraint_program.h"
 #include "infer/network_options.h"
+#include "infer/sizes.h"
 #include "native/layers.h"
 #include "native/reasoner.h"
 #include "native/soft_tp.h"
@@ -14,9 +15,10 @@ namespace as2::native {
 
 class SoftTpReasoner : public Reasoner {
  public:
-  // Takes the tensors `reasoner.…`.
+  // Takes the tensors `reasoner.…`. `trained`: the sizes of the program they were trained on.
   SoftTpReasoner(const kernels::Version& version, const infer::SoftTpReasonerOptions& options,
-                 const compile::ConstraintProgram& program, Weights& weights);
+                 const compile::ConstraintProgram& program, Weights& weights,
+                 const infer::Sizes& trained = {});
 
   bool has_trajectories() const override { return options_.state_noise > 0 || options_.path_noise > 0; }
   ReasonerOutput run(Threads& threads, std::size_t memory, const ReasonerInput& input,
@@ -31,6 +33,8 @@ class SoftTpReasoner : public Reasoner {
   void features(State& state) const;
   void attend(State& state) const;
   void exchange_along_groups(State& state) const;
+  // Mean and maximum of the pool's rows, [2 · width], the mean as over pools of `trained` atoms.
+  void pool_rows(const State& state, const Lists& pools, std::int64_t pool, int trained, float* pooled) const;
   // All but the product with ff_out_; the answer goes to `out`.
   void feed_forward(State& state) const;
   void read(State& state) const;
@@ -46,6 +50,7 @@ class SoftTpReasoner : public Reasoner {
   Structure structure_;
   SoftTp soft_tp_;
   Lists along_groups_, over_symbols_;
+  infer::Sizes trained_;
   Holders holders_;
 
   std::int64_t inputs_ = 0;  // features per atom

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "infer/sizes.h"
 #include "nn/structure.h"
 
 namespace as2::nn {
@@ -54,6 +55,8 @@ class Reasoner : public torch::nn::Module {
 
   // Puts the same weights to work on another program; ContractError where they do not fit it.
   virtual void bind(const compile::ConstraintProgram& program) = 0;
+  // The sizes of the program that the weights were trained on, for evaluation on another.
+  virtual void set_trained_sizes(const infer::Sizes& /*sizes*/) {}
 
   // Evaluation runs all passes and masks finished instances, instead of asking the host whether to go on:
   // what a captured graph needs.

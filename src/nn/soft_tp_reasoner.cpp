@@ -12,6 +12,9 @@
 // norm serves both mixing steps, and bfloat16 holds the state. Evidence enters as features and as a term of
 // the logits, never as a clamp: the network can outvote a misread clue.
 //
+// So one set of weights runs on boards of any size; means are taken as on boards of the size it was trained
+// on (infer/sizes.h).
+//
 // Layout: symbols before positions, so that attention sees contiguous [batch·symbols, positions, channels].
 // What was pooled is projected before it is handed back: there are fewer pools than atoms. The bias of
 // ff_in rides with what the symbols share and that of the embedding with a feature that is always one, so
@@ -21,6 +24,7 @@
 #include <cmath>
 #include <limits>
 
+#include "infer/sizes.h"
 #include "nn/layers.h"
 #include "random.h"
 
@@ -137,7 +141,41 @@ void SoftTpReasoner::bind(const compile::ConstraintProgram& program) {
   soft_tp_ = std::make_shared<const tp::SoftTp>(program);
   structure_ = Structure::of(program);
   std::tie(along_groups_, over_symbols_) = pools_of(structure_);
+  make_shares();
   noise_.clear();
+}
+
+void SoftTpReasoner::set_trained_sizes(const infer::Sizes& sizes) {
+  trained_ = sizes;
+  make_shares();
+}
+
+void SoftTpReasoner::make_shares() {
+  const auto shares_of = [&](const Pools& pools, const auto& trained_size) {
+    std::vector<float> other, own;
+    bool plain = true;
+    const torch::Tensor members = pools.members.cpu().ge(0).sum(1);
+    for (std::int64_t pool = 0; pool < pools.pools; ++pool) {
+      const auto weights = infer::pool_weights(trained_size(pool), members[pool].item<int>());
+      other.push_back(weights.other);
+      own.push_back(weights.own);
+      plain = plain && weights.plain();
+    }
+    if (plain) return Shares{};
+    const auto device = structure_.mask.device();
+    return Shares{torch::tensor(other).view({-1, 1, 1}).to(device),
+                  torch::tensor(own).view({-1, 1, 1}).to(device)};
+  };
+  std::vector<int> group_sizes;  // in training, of each group's family
+  const torch::Tensor family = structure_.group_family.cpu();
+  for (std::int64_t g = 0; g < structure_.groups; ++g) {
+    const auto f = static_cast<std::size_t>(family[g].item<std::int64_t>());
+    group_sizes.push_back(f < trained_.groups.size() ? trained_.groups[f] : 0);
+  }
+  along_shares_ = shares_of(along_groups_, [&](std::int64_t pool) {
+    return group_sizes[static_cast<std::size_t>(pool / structure_.symbols)];
+  });
+  over_shares_ = shares_of(over_symbols_, [&](std::int64_t) { return trained_.symbols; });
 }
 
 void SoftTpReasoner::move_to(torch::Device device) {
@@ -145,6 +183,7 @@ void SoftTpReasoner::move_to(torch::Device device) {
   structure_ = structure_.to(device);
   along_groups_ = along_groups_.to(device);
   over_symbols_ = over_symbols_.to(device);
+  make_shares();
   noise_.clear();
 }
 
@@ -260,22 +299,39 @@ torch::Tensor SoftTpReasoner::attend(const torch::Tensor& x, const Weights& w) c
   return w.attention_out.linear(mixed.transpose(1, 2).reshape(x.sizes()));
 }
 
+// [pools, batch, 2·width]: mean and maximum, the mean as over pools of the size in training. `x` [batch,
+// atoms, width].
+torch::Tensor SoftTpReasoner::pooled(const torch::Tensor& x, const torch::Tensor& beliefs, const Pools& pools,
+                                     const Shares& shares) const {
+  const auto both = pool(x, pools);
+  if (!shares.own.defined()) return both;
+  const auto c = x.size(2);
+  const auto p = beliefs.transpose(1, 2).flatten(1).unsqueeze(-1).to(x.scalar_type());  // [batch, atoms, 1]
+  const auto other = shares.other.to(x.scalar_type()), own = shares.own.to(x.scalar_type());
+  const auto believed = pool(p * x, pools).narrow(2, 0, c);
+  const auto share = pool(p.expand({-1, -1, kAligned}), pools).narrow(2, 0, 1);
+  const auto mean = (other * both.narrow(2, 0, c) + own * believed) / (other + own * share);
+  return torch::cat({mean, both.narrow(2, c, c)}, 2);
+}
+
 // [pools, batch, width]: what each group says, per symbol. `x` [batch, atoms, width].
-torch::Tensor SoftTpReasoner::messages(const torch::Tensor& x, const Weights& w) const {
-  const auto pooled = pool(x, along_groups_);
+torch::Tensor SoftTpReasoner::messages(const torch::Tensor& x, const torch::Tensor& beliefs,
+                                       const Weights& w) const {
+  const auto all = pooled(x, beliefs, along_groups_, along_shares_);
   std::vector<torch::Tensor> messages;
   std::int64_t first = 0;
   for (std::int64_t f = 0; f < structure_.families; ++f) {
     const auto count = structure_.family_groups[f] * structure_.symbols;
     if (count == 0) continue;
-    messages.push_back(at::linear(pooled.narrow(0, first, count), w.pool[f]));
+    messages.push_back(at::linear(all.narrow(0, first, count), w.pool[f]));
     first += count;
   }
   return torch::cat(messages, 0);
 }
 
-torch::Tensor SoftTpReasoner::feed_forward(const torch::Tensor& h, const Weights& w) const {
-  const auto shared = w.ff_shared.linear(pool(h, over_symbols_));
+torch::Tensor SoftTpReasoner::feed_forward(const torch::Tensor& h, const torch::Tensor& beliefs,
+                                           const Weights& w) const {
+  const auto shared = w.ff_shared.linear(pooled(h, beliefs, over_symbols_, over_shares_));
   const auto hidden =
       w.ff_in.linear(h).view({h.size(0), structure_.symbols, structure_.positions, options_.d_ff});
   return w.ff_out.linear(shared_gelu(hidden, shared)).view(h.sizes());
@@ -287,10 +343,10 @@ void SoftTpReasoner::pass(State& state, const Weights& w) const {
                                    : add_norm(input, {}, norm_state_->weight, norm_state_->bias).second;
   auto mixed = options_.mixing == Mixing::kPooling ? x : x + attend(x, w);
   if (options_.mixing != Mixing::kAttention && structure_.groups > 0) {
-    mixed = spread(mixed, messages(x, w), along_groups_);
+    mixed = spread(mixed, messages(x, state.beliefs, w), along_groups_);
   }
   const auto [residual, h] = add_norm(mixed, {}, norm_ff_->weight, norm_ff_->bias);
-  state.x = residual + feed_forward(h, w);
+  state.x = residual + feed_forward(h, state.beliefs, w);
 
   const auto read = w.read.linear(state.x)
                         .view({-1, structure_.symbols, structure_.positions})

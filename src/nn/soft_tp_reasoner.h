@@ -22,6 +22,7 @@ class SoftTpReasoner : public Reasoner {
 
   ReasonerOutput forward(const ReasonerInput& input, int passes = 0) override;
   void bind(const compile::ConstraintProgram& program) override;
+  void set_trained_sizes(const infer::Sizes& sizes) override;
   bool carries_state() const override { return true; }
   bool has_trajectories() const override { return options_.state_noise > 0 || options_.path_noise > 0; }
   ReasonerState start(const ReasonerInput& input) override;
@@ -30,6 +31,11 @@ class SoftTpReasoner : public Reasoner {
  private:
   struct Weights;
   struct State;
+  // What atoms weigh in the mean of each pool: `other` + `own` · belief; undefined where all means are plain.
+  struct Shares {
+    torch::Tensor other, own;  // [pools, 1, 1] float32
+  };
+  void make_shares();
   void move_to(torch::Device device);
   Weights weights(torch::ScalarType dtype, std::int64_t batch) const;
   State begin(const ReasonerInput& input, torch::ScalarType dtype);
@@ -38,8 +44,10 @@ class SoftTpReasoner : public Reasoner {
   const torch::Tensor& noise_of(int trajectory);
   torch::Tensor features(const State& state) const;
   torch::Tensor attend(const torch::Tensor& x, const Weights& w) const;
-  torch::Tensor messages(const torch::Tensor& x, const Weights& w) const;
-  torch::Tensor feed_forward(const torch::Tensor& h, const Weights& w) const;
+  torch::Tensor pooled(const torch::Tensor& x, const torch::Tensor& beliefs, const Pools& pools,
+                       const Shares& shares) const;
+  torch::Tensor messages(const torch::Tensor& x, const torch::Tensor& beliefs, const Weights& w) const;
+  torch::Tensor feed_forward(const torch::Tensor& h, const torch::Tensor& beliefs, const Weights& w) const;
   torch::Tensor finished(const State& state) const;
   ReasonerOutput run_training(State state, const Weights& w, int passes) const;
   ReasonerOutput run_masked(State state, const Weights& w, int passes);
@@ -49,6 +57,8 @@ class SoftTpReasoner : public Reasoner {
   Structure structure_;
   Pools along_groups_;  // one pool per group and symbol, by family
   Pools over_symbols_;  // one pool per position
+  infer::Sizes trained_;
+  Shares along_shares_, over_shares_;
   std::shared_ptr<const tp::SoftTp> soft_tp_;
   std::map<int, torch::Tensor> noise_;  // by trajectory, for this program and device
 

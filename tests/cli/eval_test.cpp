@@ -336,6 +336,19 @@ TEST_F(EvalVerb, AReasonerByItself) {
   EXPECT_EQ(figures["given_clues"]["map"]["board"], 1);
 }
 
+// Means are taken as on boards of the size of training: without that it is 3 of 20.
+TEST_F(EvalVerb, AReasonerSolvesBoardsOfASizeItNeverSaw) {
+  const std::string larger =
+      "sudoku --model sudoku-best --set images.positions=[] --json --no-clingo --quiet --count 20 ";
+  const auto raw = [&](const std::string& options) {
+    const Finished finished = run(larger + options);
+    EXPECT_EQ(finished.exit_code, 0) << finished.err;
+    return Json::parse(finished.out)["given_clues"]["raw"]["board"].get<double>();
+  };
+  EXPECT_GE(raw("--set data.box=4 --set program.compiled=programs/sudoku-b4.as2c --clues 115"), 0.4);
+  EXPECT_EQ(raw("--set data.box=2 --set program.compiled=programs/sudoku-b2.as2c --clues 7"), 1);
+}
+
 TEST_F(EvalVerb, NumbersBelowNothingAreRefused) {
   for (const std::string option :
        {"--seed -1", "--count -1", "--count 0", "--refine -1", "--restarts 0", "--passes 0", "--clues -3",

@@ -77,6 +77,30 @@ TEST_F(CardFile, ComesBackAsItWasWritten) {
   EXPECT_NO_THROW(check_program(card, *program_));
 }
 
+TEST(ShippedCards, KnowTheSizesTheyWereTrainedOn) {
+  const auto sizes = [](const char* model) {
+    return read_card(shipped_file(std::string("models/") + model + ".safetensors")).shape.sizes();
+  };
+  EXPECT_EQ(sizes("sudoku-best").symbols, 9);
+  EXPECT_EQ(sizes("sudoku-best").groups, (std::vector<int>{9, 9, 9}));
+  EXPECT_EQ(sizes("addition-n2-best").symbols, 0) << "digits and sums";
+  for (const int size : sizes("addition-n2-best").groups) EXPECT_EQ(size, 0);
+}
+
+// One of the atoms holds, and weighs what it weighed in training.
+TEST(PoolWeights, OfASetOfAnotherSizeAreThoseOfTraining) {
+  EXPECT_TRUE(pool_weights(9, 9).plain());
+  EXPECT_TRUE(pool_weights(0, 16).plain());
+  EXPECT_TRUE(pool_weights(9, 1).plain());
+  for (const int size : {2, 4, 16}) {
+    const PoolWeights weights = pool_weights(9, size);
+    const float holds = weights.other + weights.own,
+                all = holds + static_cast<float>(size - 1) * weights.other;
+    EXPECT_NEAR(holds / all, 1. / 9, 1e-6);
+    EXPECT_NEAR(all, 1, 1e-6);
+  }
+}
+
 TEST_F(CardFile, EveryFieldIsChecked) {
   EXPECT_EQ(refusal([](json&) {}), "accepted");
   for (const char* field : {"version", "task", "preset", "weights", "program", "pictures", "model"}) {

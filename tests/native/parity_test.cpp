@@ -214,8 +214,11 @@ TEST(SoftTpReasoner, IsLibTorchsOnProgramsOfEveryKind) {
       nn::SoftTpReasoner theirs(options, program);
       randomise(theirs);
       Tensors tensors(theirs);
+      infer::Sizes trained;  // as if on programs of other sizes
+      if (seed % 2 == 0) trained = {5, std::vector<int>(program.families.size(), 7)};
+      theirs.set_trained_sizes(trained);
       for (const kernels::Version* version : kernels::versions()) {
-        const SoftTpReasoner ours(*version, options, program, tensors.weights());
+        const SoftTpReasoner ours(*version, options, program, tensors.weights(), trained);
         tensors.weights().refuse_unused();
         expect_same_passes(theirs, ours, testing::random_input(program, 3, seed), 4);
       }
