@@ -50,6 +50,7 @@ struct Compiled {
   ConstraintProgram program;
   std::vector<asp::Warning> warnings;  // from grounding and from compiling
   std::vector<asp::Warning> notes;     // what was decided where it could be decided otherwise
+  std::vector<std::string> files;      // that were read, included ones as well
 };
 
 // Once `stop` is true, it ends with the pass it is at: EnvironmentError.

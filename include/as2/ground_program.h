@@ -103,6 +103,7 @@ struct GroundProgram {
   std::vector<std::pair<std::string, Lit>> shown_terms;
 
   std::vector<Warning> warnings;
+  std::vector<std::string> files;  // that were read, included ones as well
 };
 
 }  // namespace as2::asp

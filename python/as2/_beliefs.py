@@ -98,22 +98,26 @@ def _of_dict(program: "Program", given: BeliefsByName, p: torch.Tensor, believed
                 p[i, 1 - s] = 1 - p[i, s]
 
 
-def _normalised(program: "Program", p: torch.Tensor) -> torch.Tensor:
-    """Rows sum to 1 as they are, or are made to, with a warning."""
-    mask = program.mask.to(p.device)
-    total = torch.where(mask, p.detach(), torch.zeros((), dtype=p.dtype, device=p.device)).sum(-1)
+def _normalised(program: "Program", p: torch.Tensor, tolerance: float = _SUM_TOLERANCE) -> torch.Tensor:
+    """Rows sum to 1 as they are, or are made to, with a warning where they are further off than `tolerance`."""
+    if not bool(program.mask.all()):  # whatever stands in the padding, not a number say, is in nobody's gradient
+        p = torch.where(program.mask.to(p.device), p, torch.zeros((), dtype=p.dtype, device=p.device))
+    sums = p.sum(-1)
+    total = sums.detach()
     empty = (total == 0).nonzero()
     if len(empty):
         b, i = empty[0].tolist()
         raise input_error(f"beliefs of '{program.positions[i].name}' in row {b}: all zero",
                           "give the position a uniform belief, or leave it out of the dict")
-    off = (total - 1).abs() > _SUM_TOLERANCE
+    distance = (total - 1).abs()
+    off = distance > _SUM_TOLERANCE
     if not bool(off.any()):
         return p
-    b, i = off.nonzero()[0].tolist()
-    warn(f"beliefs of '{program.positions[i].name}' in row {b} sum to {float(total[b, i]):.6g}; normalised"
-         + (" (logits become probabilities with .softmax(-1))" if float(p[b, i].detach().max()) > 1 else ""))
-    return torch.where(off.unsqueeze(-1), p / total.clamp_min(1e-38).unsqueeze(-1), p)
+    if bool((distance > tolerance).any()):
+        b, i = (distance > tolerance).nonzero()[0].tolist()
+        warn(f"beliefs of '{program.positions[i].name}' in row {b} sum to {float(total[b, i]):.6g}; normalised"
+             + (" (logits become probabilities with .softmax(-1))" if float(p[b, i].detach().max()) > 1 else ""))
+    return torch.where(off.unsqueeze(-1), p / sums.clamp_min(1e-38).unsqueeze(-1), p)
 
 
 def read_beliefs(program: "Program", given: Any) -> Beliefs:
@@ -137,11 +141,12 @@ def read_beliefs(program: "Program", given: Any) -> Beliefs:
         if p.device.type == "meta":
             raise input_error("beliefs on the device 'meta' have no values", "move them to 'cpu' or 'cuda'")
         call(ops.check_beliefs, program._native, p.detach().cpu())
+        low = p.dtype in (torch.float16, torch.bfloat16)  # whose softmax is off by as much
         p = p.to(torch.promote_types(p.dtype, torch.float32))
         believed = None
         if program.has_guesses:
             believed = program.believable.to(p.device).expand(p.shape[0], -1)
-        return Beliefs(_normalised(program, p), believed, single)
+        return Beliefs(_normalised(program, p, 10 * _SUM_TOLERANCE if low else _SUM_TOLERANCE), believed, single)
     single = isinstance(given, Mapping)
     rows = several(given)
     if not all(isinstance(row, Mapping) for row in rows):

@@ -130,12 +130,14 @@ def interruptible(function: Callable[..., Any], *arguments: Any) -> Any:
             outcome.append((None, error))
         done.set()
 
+    thread = threading.Thread(target=work, name="as2", daemon=True)
     try:
-        threading.Thread(target=work, name="as2", daemon=True).start()
+        thread.start()
         done.wait()
     except BaseException:
         stop.ask()
-        done.wait(_PATIENCE)
+        if thread.ident is not None:  # else the system gave us none
+            done.wait(_PATIENCE)
         raise
     result, error = outcome[0]
     if error is not None:

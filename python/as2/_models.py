@@ -221,7 +221,7 @@ def solve(images: Union[Path, Any, Sequence[Any]], model: Optional[Path] = None,
             confidence={p.name: c for p, c in zip(names, row["confidence"])},
             changed=_changes(program, row["changed"]), conflicts=_conflicts(program, row["conflicts"]),
             unique=row["unique"], margin=row["margin"],
-            reread=None if row["reread"] is None else UniqueReading(**row["reread"])))
+            reread=None if row["reread"] is None else UniqueReading(**row["reread"]), timed_out=row["timed_out"]))
     return solutions[0] if single else solutions
 
 

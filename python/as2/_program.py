@@ -10,6 +10,7 @@ import os
 import pathlib
 import re
 import tempfile
+from operator import index
 from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union, overload
 
 import torch
@@ -61,8 +62,14 @@ def _seed(given: Optional[int]) -> int:
 
 
 def _with_gradient_of(function: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-    """Exactly `values`, but with the gradient of `function`, which is finite."""
-    return values.detach() + (function - function.detach())
+    """Exactly `values`, with the gradient of `function` added to their own."""
+    return values + (function - function.detach())
+
+
+def _share(lifted: torch.Tensor, exact: torch.Tensor) -> torch.Tensor:
+    """exp(lifted − exact), both logarithms, without a gradient: what a gradient at lifted weights has to be multiplied by
+    to be that at the exact ones. At most 1e6, so that float32 holds the product."""
+    return (lifted - exact).detach().clamp(max=math.log(1e6)).exp()
 
 
 def compile(*paths: Path, text: Optional[str] = None, name: str = "program.lp",  # noqa: A001
@@ -96,11 +103,23 @@ def compile(*paths: Path, text: Optional[str] = None, name: str = "program.lp", 
     for constant in every:
         if not re.fullmatch(r"[_']*[a-z][A-Za-z0-9_']*", constant):
             raise input_error(f"'{constant}' is not the name of a constant", "names begin with a small letter: b=3")
-    program = Program([_located(path) for path in paths], text or "", name, {k: str(v) for k, v in every.items()},
+    program = Program([_located(path) for path in paths], text or "", name, {k: _term(k, v) for k, v in every.items()},
                       tuple(texts("assume", assume if isinstance(assume, str) else list(assume))), limits)
     for message in program.warnings:
         warn(str(message))
     return program
+
+
+def _term(constant: str, value: Any) -> str:
+    """A constant's value as a term: a whole number, also of NumPy or PyTorch, or text."""
+    if isinstance(value, str):
+        return value
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        return str(index(value))
+    except TypeError:
+        raise input_error(f"the constant `{constant}` is {value!r}, expected a whole number, or a term as text") from None
 
 
 def _absolute(files: Sequence[str]) -> List[str]:
@@ -119,7 +138,7 @@ def _compiled_again(made_from: Tuple[Any, ...], meaning: str) -> "Program":
     program = Program(*made_from)
     if program.hash != meaning:
         files, _, name, *_ = made_from
-        warn(f"{' '.join(files) or name} has changed since this program was pickled; what it says now is compiled")
+        warn(f"{' '.join(files) or name}, or what it includes, has changed since this program was pickled; what it says now is compiled")
     return program
 
 
@@ -145,11 +164,11 @@ class Program:
                  source: Sequence[str] = ()) -> None:
         files, source = _absolute(files), _absolute(source)  # source, constants: what clingo reads where `files` is compiled
         self._made_from = (files, text, name, dict(constants), tuple(assume), limits, source)
-        self._contents = {file: _content(file) for file in source or files if file != "-"}
         options = {"constants": {} if source else constants, "assume": assume, "grounding_seconds": limits[0],
                    "grounding_mib": limits[1], "grounding_size": limits[2]}
         self._native = interruptible(ops.compile, files, text, name, json.dumps(options))
         about = json.loads(self._native.describe())
+        self._contents = {file: _content(file) for file in {*source, *about["files"]} if file != "-"}
         self._groups: List[dict] = json.loads(self._native.groups())
         self.positions = tuple(Position(i, p["name"], tuple(p["symbols"]), p["guess"], p["file"], p["line"])
                                for i, p in enumerate(about["positions"]))
@@ -254,12 +273,14 @@ class Program:
                              "positions", family.file, family.line)
         return SoftTp(self)
 
-    def violated(self, assignments: GivenAssignments) -> Union[List[Group], List[List[Group]]]:
+    def violated(self, assignments: Union[Decoded, DecodedBatch, Sequence[Decoded], GivenAssignments]) -> Union[List[Group], List[List[Group]]]:
         """The groups that an assignment violates, by our own evaluation; empty: an answer set. Of a batch a list of such
-        lists."""
-        symbols, single = read_assignments(self, assignments)
-        groups = self.groups
-        rows = [[groups[g] for g in row] for row in json.loads(call(ops.violated_groups, self._native, symbols))]
+        lists. Of an answer of decode() those that any of its models violates."""
+        symbols, counts, single = self._answers(assignments)
+        groups, found, rows = self.groups, iter(json.loads(call(ops.violated_groups, self._native, symbols))), []
+        for count in counts:
+            violated = {g for _ in range(count) for g in next(found)}
+            rows.append([groups[g] for g in sorted(violated)])
         return rows[0] if single else rows
 
     # Decoding.
@@ -451,14 +472,14 @@ class Program:
                                                                                        device=weights.device))
         return weights, beliefs.single
 
-    def _raised(self, weights: torch.Tensor) -> Optional[torch.Tensor]:
-        """The weights plus a floor, where gradients are taken and some are 0: at 0 itself, whose logarithm is infinite, a
-        circuit has no gradient. None where the weights themselves have it all."""
+    def _lifted(self, weights: torch.Tensor) -> Optional[torch.Tensor]:
+        """The weights with a floor in place of each 0, and a gradient there alone: at 0 itself, whose logarithm is
+        infinite, a circuit has none. None where no gradient is taken or no weight is 0."""
         if not (torch.is_grad_enabled() and weights.requires_grad):
             return None
-        lifted = weights.to(torch.promote_types(weights.dtype, torch.float32))  # half precision has no such floor
-        lost = (lifted.detach() < FLOOR) & self.mask.to(weights.device)
-        return lifted + FLOOR if bool(lost.any()) else None
+        given = weights.to(torch.promote_types(weights.dtype, torch.float32))  # half precision has no such floor
+        zero = (given.detach() <= 0) & self.mask.to(weights.device)
+        return torch.where(zero, given + FLOOR, given.detach()) if bool(zero.any()) else None
 
     def _log_weights(self, questions: Any, weights: torch.Tensor) -> torch.Tensor:
         logs = _log_weights(weights, questions.number())
@@ -479,20 +500,24 @@ class Program:
         weights, single = self._weighed(p)
         questions = self._ask((), (), time_budget, memory_budget)
         logs = self._log_weights(questions, weights)[:, 0]
-        raised = self._raised(weights)
-        if raised is not None:
-            logs = _with_gradient_of(_log_weights(raised, questions.number())[:, 0], logs)
+        lifted = self._lifted(weights)
+        if lifted is not None:
+            above = _log_weights(lifted, questions.number())[:, 0]
+            logs = _with_gradient_of(_share(above, logs) * above, logs)
         return logs[0] if single else logs
 
     def _probabilities(self, questions: Any, weights: torch.Tensor) -> torch.Tensor:
         """P of every question, [batch, questions]."""
         logs = self._log_weights(questions, weights)
-        result = (logs[:, 1:] - logs[:, :1]).exp()
-        raised = self._raised(weights)
-        if raised is None:
+        total, asked = logs[:, :1], logs[:, 1:]
+        never = torch.isinf(asked.detach())  # whatever its gradient, nothing here has a share in it
+        result = (asked.masked_fill(never, 0) - total).exp().masked_fill(never, 0)
+        lifted = self._lifted(weights)
+        if lifted is None:
             return result
-        logs = _log_weights(raised, questions.number())
-        return _with_gradient_of((logs[:, 1:] - logs[:, :1]).exp(), result)
+        above = _log_weights(lifted, questions.number())  # (Q / P)′ = Q′ / P − (Q / P) P′ / P
+        rise = _share(above[:, 1:], total) * above[:, 1:] - result.detach() * _share(above[:, :1], total) * above[:, :1]
+        return _with_gradient_of(rise.masked_fill(torch.isinf(above[:, 1:].detach()), 0), result)
 
     def probability(self, p: Optional[GivenBeliefs], query: Texts, *, time_budget: float = 60,
                     memory_budget: float = 2048) -> torch.Tensor:
@@ -524,9 +549,9 @@ class Program:
         questions = self._ask((), (), time_budget, memory_budget)
         self._log_weights(questions, weights.detach())
         result = _marginals(weights, questions.number())
-        raised = self._raised(weights)
-        if raised is not None:
-            result = _with_gradient_of(_marginals(raised, questions.number()), result)
+        lifted = self._lifted(weights)
+        if lifted is not None:
+            result = _with_gradient_of(_marginals(lifted, questions.number()), result)
         return result[0] if single else result
 
     def sample(self, p: Optional[GivenBeliefs] = None, count: int = 1, seed: Optional[int] = None, *,

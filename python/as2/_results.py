@@ -346,7 +346,8 @@ class Solution:
 
     read: what perception saw; confidence: perception's belief in a clue, the reasoner's in a filled cell;
     unique: whether it is the only answer; margin: log p of the answer minus that of the next best;
-    reread: where what was seen has several completions, what came of looking for a reading with one, else None.
+    reread: where what was seen has several completions, what came of looking for a reading with one, else None;
+    timed_out: whether time ran out before everything was tried.
     """
     file: str
     status: str
@@ -358,6 +359,7 @@ class Solution:
     unique: Optional[bool]
     margin: Optional[float]
     reread: Optional[UniqueReading]
+    timed_out: bool = False
 
     def rows(self) -> List[List[str]]:
         """The symbols as a square."""
@@ -380,6 +382,8 @@ class Solution:
             cells = [symbol.rjust(width) for symbol in row]
             lines.append(" | ".join(" ".join(cells[k:k + box]) for k in range(0, len(cells), box)))
         lines += [f"changed: {change}" for change in self.changed]
+        if self.timed_out:
+            lines.append("time ran out before everything was tried")
         return "\n".join(lines)
 
     def show(self) -> None:

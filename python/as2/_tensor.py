@@ -1,13 +1,14 @@
 """Modules of PyTorch over a program: SoftTp and Module."""
 from __future__ import annotations
 
+from operator import index
 from typing import TYPE_CHECKING, Any, List, Mapping, Optional, Sequence, Union
 
 import torch
 
 from ._beliefs import matching_positions
 from ._library import call, operator, require_tensor
-from ._options import Texts, several, texts, whole
+from ._options import Texts, is_several, texts, whole
 from ._program import FLOOR, Path, Program, compile
 from .errors import input_error
 
@@ -31,6 +32,9 @@ class SoftTp(torch.nn.Module):
 
     def __init__(self, program: Program) -> None:
         super().__init__()
+        if not isinstance(program, Program):
+            raise input_error(f"program is a {type(program).__name__}, expected a compiled program",
+                              'as2.compile("sudoku.lp") gives one, and program.soft_tp() the same module')
         self.program = program
         self._number: int = program._native.number()
 
@@ -92,9 +96,9 @@ class Module(torch.nn.Module):
     time_budget, memory_budget: seconds and MiB for compiling the circuit, 0: no limit.
     constants, and further keywords: replace constants of the program, as in as2.compile().
 
-    forward: [batch, inputs, symbols] → [batch, atoms]; the rows are `input_names`, the columns `atoms`. A position
-    with a smaller domain than the widest input is padded. Rows of beliefs need not sum to 1: P is relative to all answer
-    sets, so a row that is scaled says the same.
+    forward: [batch, inputs, symbols] → [batch, atoms]: the rows are `input_names`, their columns `input_symbols`; the
+    result's columns are `atoms`. A position with a smaller domain than the widest input is padded. Rows of beliefs need
+    not sum to 1: P is relative to all answer sets, so a row that is scaled says the same.
     """
 
     if TYPE_CHECKING:  # nn.Module says Any
@@ -122,6 +126,7 @@ class Module(torch.nn.Module):
         self._asked = (chosen, texts("output", output), time_budget, memory_budget)
         self._ask()
         self.input_names = [program.positions[i].name for i in chosen]
+        self.input_symbols = [list(program.positions[i].symbols) for i in chosen]
 
     def _ask(self) -> None:
         chosen, output, seconds, mebibytes = self._asked
@@ -159,17 +164,23 @@ class Module(torch.nn.Module):
             if observed.dim() != 1 or observed.dtype.is_floating_point or observed.dtype == torch.bool:
                 raise input_error(f"observed is {str(observed.dtype).replace('torch.', '')} {list(observed.shape)}, expected "
                                   "integers [batch]", "one label per row, an index into .atoms")
+        if hasattr(observed, "tolist"):  # NumPy's arrays, too
             observed = observed.tolist()
-        if isinstance(observed, str):
-            raise input_error("observed is one text, expected a list of texts, one per row")
-        listed = several(observed)
+        if not is_several(observed):
+            raise input_error(f"observed is {observed!r}, expected a list, one text or label per row")
+        listed = list(observed)
         for row, label in enumerate(listed):
-            if isinstance(label, int):
-                if not 0 <= label < len(self.atoms):
-                    raise input_error(f"the label of row {row} is {label}, expected 0 … {len(self.atoms) - 1}",
-                                      "it is an index into .atoms")
-                listed[row] = self.atoms[label]
-        return texts("observed", listed)
+            if isinstance(label, str):
+                continue
+            try:
+                label = index(label)
+            except TypeError:
+                raise input_error(f"the label of row {row} is {label!r}, expected a text or an index into .atoms") from None
+            if not 0 <= label < len(self.atoms):
+                raise input_error(f"the label of row {row} is {label}, expected 0 … {len(self.atoms) - 1}",
+                                  "it is an index into .atoms")
+            listed[row] = self.atoms[label]
+        return listed
 
     def forward(self, p: torch.Tensor) -> torch.Tensor:
         """P(atom): [batch, inputs, symbols] → [batch, atoms]; 0 where beliefs of 0 forbid it, whose gradient can raise

@@ -9,13 +9,13 @@
 #include <limits>
 #include <map>
 #include <mutex>
-#include <set>
 #include <unordered_map>
 
 #include "library/distribution.h"
 #include "library/json.h"
 #include "library/operators.h"
 #include "library/program.h"
+#include "prob/contradiction.h"
 
 namespace as2::python {
 namespace {
@@ -29,21 +29,12 @@ std::vector<Observation> parsed(const ConstraintProgram& program, const std::vec
   return observations;
 }
 
-// The atoms in them that the program does not have, and that never hold. InputError where #show hides one, of
-// which nothing is known then.
-std::vector<std::string> unknown_atoms(const ProgramParts& parts,
+// The atoms in them that the program does not have, and that never hold.
+std::vector<std::string> unknown_atoms(const ConstraintProgram& program,
                                        const std::vector<Observation>& observations) {
   std::vector<std::string> unknown;
   for (const Observation& observation : observations) {
-    for (const prob::Observable& observable : observation) {
-      if (observable.known) continue;
-      if (parts.hidden().count(observable.text) > 0) {
-        throw InputError(
-            "'" + observable.text + "' is hidden by #show, so its probability cannot be computed",
-            {"show it, or leave #show out"});
-      }
-      unknown.push_back(observable.text);
-    }
+    for (std::string& atom : prob::unknown_atoms(program, observation)) unknown.push_back(std::move(atom));
   }
   return unknown;
 }
@@ -60,7 +51,7 @@ class QuestionList {
         floor_(floor),
         names_(queries),
         observations_(parsed(program(), queries)) {
-    unknown_ = unknown_atoms(*parts_, observations_);
+    unknown_ = unknown_atoms(program(), observations_);
     for (const std::string& pattern : patterns) {
       const auto matching = prob::matching_atoms(program(), pattern);
       if (matching.empty()) {
@@ -121,42 +112,28 @@ class QuestionList {
     const Tensor plain = given.detach().to(torch::kCPU, torch::kFloat64).contiguous();
     const double* const begin = plain.data_ptr<double>();
     const prob::Weights weights(begin, begin + plain.size(1));
-    std::string positions, families;
-    for (const int i : prob::contradicting_positions(circuit(), program(), weights)) {
+    const std::vector<int> positions = prob::contradicting_positions(circuit(), program(), weights);
+    const std::string where = " in row " + std::to_string(row);
+    for (const int i : positions) {
       const compile::Position& position = program().positions[static_cast<std::size_t>(i)];
       const auto first = weights.begin() + circuit().input(i, 0);
       if (std::all_of(first, first + static_cast<std::ptrdiff_t>(position.symbols.size()),
                       [](double weight) { return weight == 0; })) {
-        throw InputError("beliefs of '" + position.name + "' in row " + std::to_string(row) + ": all zero",
+        throw InputError("beliefs of '" + position.name + "'" + where + ": all zero",
                          {"give at least one of its symbols a belief above 0"});
       }
-      positions += (positions.empty() ? "" : ", ") + position.name;
     }
-    if (!positions.empty()) {
-      throw InputError("P(program) = 0 in row " + std::to_string(row) +
-                           ": no answer set agrees with the zeros in the beliefs of " + positions,
-                       {"these alone leave none, and any fewer of them would leave some; decode() says which "
-                        "constraints are in conflict"});
-    }
-    std::set<int> seen;
-    const decode::Beliefs any(program().positions.size() * static_cast<std::size_t>(program().max_symbols()),
-                              1.0);
-    decode::DecodeOptions options;
-    options.stop = stop;
-    for (const int g : decode::Decoder(program()).decode({any, {}, {}, {}}, options).conflict.groups) {
-      const int family = program().groups[static_cast<std::size_t>(g)].family;
-      if (!seen.insert(family).second) continue;
-      families += (families.empty() ? "" : ", ") + program().families[static_cast<std::size_t>(family)].name;
-    }
-    throw InputError("P(program) = 0: the program has no answer set at all",
-                     {"these constraints cannot hold together: " + families});
+    prob::refuse_contradiction(program(), positions, "decode() says which constraints are in conflict", where,
+                               stop);
   }
 
   // [batch, inputs of the circuit]
   Tensor weights(const Tensor& beliefs) const { return weights(beliefs, floor_); }
 
   Tensor weights(const Tensor& beliefs, double floor) const {
-    const Tensor given = beliefs.to(result_options(beliefs).dtype());
+    Tensor given = beliefs.to(result_options(beliefs).dtype());
+    // Whatever stands in the padding, not a number say, is in nobody's gradient.
+    if (tables_.padding.defined()) given = given.masked_fill(tables_on(given.device()).padding, 0);
     const std::int64_t batch = given.size(0);
     const Tensor values = (floor > 0 ? given + floor : given)
                               .reshape({batch, static_cast<std::int64_t>(inputs_.size()) * width_});
@@ -223,6 +200,7 @@ class QuestionList {
     Tensor symbols;   // [1, symbols] int64: the same of the one position asked about; else undefined
     Tensor asked;     // [questions] int64: the symbol each question is for; else undefined
     Tensor observed;  // [1 + questions, inputs of the circuit]: 0 where it contradicts the question
+    Tensor padding;   // [inputs, width] bool
   };
 
   // Copied to a CUDA device at first use: a copy makes the host wait.
@@ -233,7 +211,7 @@ class QuestionList {
     if (absent) {
       const auto there = [&](const Tensor& table) { return table.defined() ? table.to(device) : table; };
       found->second = {there(tables_.columns), there(tables_.symbols), there(tables_.asked),
-                       there(tables_.observed)};
+                       there(tables_.observed), there(tables_.padding)};
     }
     return found->second;
   }
@@ -281,8 +259,8 @@ class QuestionList {
   double least(const Tensor& beliefs) const {
     const Tensor given = beliefs.detach();
     const double found = given.amin().item<double>();
-    if (found > 0 || !padding_.defined()) return found;
-    return given.masked_fill(padding_, 1).amin().item<double>();
+    if (found > 0 || !tables_.padding.defined()) return found;
+    return given.masked_fill(tables_.padding, 1).amin().item<double>();
   }
 
   // Whether the floor makes a difference; so it may on a device that would have to be waited for.
@@ -375,7 +353,7 @@ class QuestionList {
       padding[static_cast<std::int64_t>(k)]
           .slice(0, static_cast<std::int64_t>(program().positions[inputs_[k]].symbols.size()))
           .fill_(true);
-    if (padding.any().item<bool>()) padding_ = padding;
+    if (padding.any().item<bool>()) tables_.padding = padding;
     tables_.observed = torch::ones({rows(), circuit().inputs()}, torch::kFloat32);
     for (std::size_t q = 0; q < observations_.size(); ++q) {
       prob::Weights ones(static_cast<std::size_t>(circuit().inputs()), 1.0);
@@ -415,8 +393,7 @@ class QuestionList {
   std::vector<Observation> observations_;
   std::shared_ptr<const prob_tensor::CircuitOperator> circuit_;
   std::int64_t width_ = 1;
-  Tables tables_;   // on the CPU
-  Tensor padding_;  // [inputs, width] bool, on the CPU; undefined where there is none
+  Tables tables_;  // on the CPU
   mutable std::mutex mutex_;
   mutable std::map<int, Tables> moved_;            // by CUDA device
   std::unordered_map<std::string, Tensor> masks_;  // of what was observed lately
@@ -557,7 +534,10 @@ void register_probability(torch::Library& m) {
   m.def("ask", ask);
   m.def("approximate", approximate);
   m.def("unknown_atoms", [](const ProgramPtr& self, const std::vector<std::string>& queries) {
-    return reported([&] { return unknown_atoms(*self->parts, parsed(self->parts->program(), queries)); });
+    return reported([&] {
+      const ConstraintProgram& program = self->parts->program();
+      return unknown_atoms(program, parsed(program, queries));
+    });
   });
   define<LogWeights>(m);
   define<Distribution>(m);

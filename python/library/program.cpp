@@ -49,6 +49,7 @@ std::string describe(const ProgramParts& parts) {
             {"groups", program.groups.size()},
             {"definitions", program.definitions},
             {"hash", program.hash},
+            {"files", compiled.files},
             {"warnings", messages(compiled.warnings)},
             {"notes", messages(compiled.notes)}};
   for (const compile::Position& position : program.positions) {
@@ -85,12 +86,7 @@ ProgramPtr compile_program(std::vector<std::string> files, const std::string& te
     how.stop = &stop->asked;
     const asp::GroundProgram ground =
         files.empty() ? asp::ground_text(text, name, how) : asp::ground(files, how);
-    std::set<std::string> hidden;
-    if (!ground.show_all) {
-      hidden.insert(ground.names.begin(), ground.names.end());
-      hidden.insert(ground.facts.begin(), ground.facts.end());
-    }
-    auto parts = std::make_shared<ProgramParts>(compile::compile(ground, {}, how.stop), std::move(hidden));
+    auto parts = std::make_shared<ProgramParts>(compile::compile(ground, {}, how.stop));
     std::string description = describe(*parts);
     return c10::make_intrusive<Program>(std::move(parts), std::move(description));
   });
@@ -172,10 +168,12 @@ void check_shape(const torch::Tensor& beliefs, std::int64_t positions, std::int6
                      {"logits become probabilities with .softmax(-1), integers with .float()"});
   }
   if (beliefs.dim() == 3 && fixed_size(beliefs, 1) == positions && fixed_size(beliefs, 2) == symbols) return;
-  throw InputError("beliefs are " + shape_text(beliefs) + ", expected [batch, " + std::to_string(positions) +
-                       ", " + std::to_string(symbols) + "]",
-                   {beliefs.dim() == 2 ? "p.unsqueeze(0) is a batch of one"
-                                       : "one row per position, padded to the largest domain"});
+  throw InputError(
+      "beliefs are " + shape_text(beliefs) + ", expected [batch, " + std::to_string(positions) + ", " +
+          std::to_string(symbols) + "]",
+      {beliefs.dim() == 2 ? "p.unsqueeze(0) is a batch of one; torch.stack([1 - p, p], -1) gives "
+                            "probabilities of `true` their symbols, which are false and true"
+                          : "one row per position, padded to the largest domain"});
 }
 
 void check_values(const torch::Tensor& beliefs, const ConstraintProgram& program, const Range& range,

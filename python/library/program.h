@@ -10,7 +10,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -26,15 +25,13 @@ using compile::ConstraintProgram;
 
 class ProgramParts {
  public:
-  ProgramParts(compile::Compiled compiled, std::set<std::string> hidden)
-      : compiled_(std::make_shared<compile::Compiled>(std::move(compiled))), hidden_(std::move(hidden)) {}
+  explicit ProgramParts(compile::Compiled compiled)
+      : compiled_(std::make_shared<compile::Compiled>(std::move(compiled))) {}
 
   const compile::Compiled& compiled() const { return *compiled_; }
   const ConstraintProgram& program() const { return compiled_->program; }
   // The same, for those who share its ownership.
   std::shared_ptr<const ConstraintProgram> shared() const { return {compiled_, &compiled_->program}; }
-  // Atoms that the program has, of which #show hides some.
-  const std::set<std::string>& hidden() const { return hidden_; }
 
   const tp::SoftTp& soft_tp();
   const decode::Decoder& decoder();
@@ -44,7 +41,6 @@ class ProgramParts {
 
  private:
   std::shared_ptr<const compile::Compiled> compiled_;
-  std::set<std::string> hidden_;
   std::mutex mutex_;
   std::unique_ptr<tp::SoftTp> soft_tp_;
   std::unique_ptr<decode::Decoder> decoder_;

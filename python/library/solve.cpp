@@ -80,7 +80,9 @@ std::string solve(const std::vector<std::string>& names, const std::vector<torch
       throw_if_stopped(options.stop, "solving");
       formats::Image image = pixels[k].numel() > 0 ? image_of(pixels[k]) : formats::read_image(names[k]);
       const vision::Photo photo = vision::read_photo(std::move(image), names[k], board.side);
-      list.push_back(solution(board.solver, photos.solve(photo, names[k]).answer));
+      const boards::PhotoAnswer found = photos.solve(photo, names[k]);
+      list.push_back(solution(board.solver, found.answer));
+      list.back()["timed_out"] = found.timed_out;
     }
     return text_of({{"program", program_source(board.source)}, {"boards", list}});
   });

@@ -155,7 +155,8 @@ const std::vector<Pass>& passes() {
       {"objectives", "weak constraints and #minimize by priority",
        [](Compilation& c) { c.objectives = collect_objectives(c.ground, c.definitions); }, dump_objectives},
       {"shown", "the atoms clingo would show",
-       [](Compilation& c) { c.shown = collect_shown(c.ground, c.definitions); }, dump_shown},
+       [](Compilation& c) { c.shown = collect_shown(c.ground, c.definitions, c.result.program.hidden); },
+       dump_shown},
       {"circuit", "the nodes that constraints, objectives and shown atoms need", run_circuit, dump_circuit},
       {"groups", "the compiled groups, by family", run_groups, dump_groups},
       {"hash", "a name for what the program means",
@@ -169,6 +170,7 @@ Compiled compile(const asp::GroundProgram& ground, const PassObserver& observe,
                  const std::atomic<bool>* stop) {
   Compilation compilation(ground);
   compilation.result.warnings = ground.warnings;
+  compilation.result.files = ground.files;
   for (const Pass& pass : passes()) {
     throw_if_stopped(stop, "compiling the program");
     pass.run(compilation);

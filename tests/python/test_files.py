@@ -56,7 +56,7 @@ class Files(unittest.TestCase):
             warnings.simplefilter("error")
             pickle.loads(pickled)  # it means the same
         self.file.write_text(TEXT.replace(":- a(1)", ":- a(2)"), encoding="utf-8")
-        with self.assertWarnsRegex(UserWarning, "mine.lp has changed since this program was pickled") as heard:
+        with self.assertWarnsRegex(UserWarning, "mine.lp, or what it includes, has changed since this program was pickled") as heard:
             again = pickle.loads(pickled)
         self.assertEqual(heard.filename, __file__)
         self.assertNotEqual(again.hash, program.hash)
@@ -64,6 +64,18 @@ class Files(unittest.TestCase):
             program.verify(answer)
         self.file.unlink()
         with self.assertRaisesRegex((as2.InputError, as2.EnvironmentError), "mine.lp"):
+            pickle.loads(pickled)
+
+    def test_so_is_an_included_file_that_has_changed(self):
+        included = self.file.with_name("included.lp")
+        included.write_text(":- b.\n", encoding="utf-8")
+        self.file.write_text('{ a; b }.\n#include "included.lp".\n', encoding="utf-8")
+        program = as2.compile("mine.lp")
+        pickled = pickle.dumps(program)
+        included.write_text(":- a.\n", encoding="utf-8")
+        with self.assertWarnsRegex(UserWarning, "included.lp has changed since the program was compiled"):
+            program.verify({"a": "true", "b": "false"})
+        with self.assertWarnsRegex(UserWarning, "mine.lp, or what it includes, has changed since this program was pickled"):
             pickle.loads(pickled)
 
     def test_weights_are_found_from_another_folder(self):

@@ -46,7 +46,7 @@ class Install(unittest.TestCase):
         # The commands of docs/PYTHON.md as they stand there, in an environment as it says, with what is built already.
         page = (SOURCE / "docs" / "PYTHON.md").read_text(encoding="utf-8")
         commands = re.search(r"## Install\n+```sh\n(.*?)```", page, re.S).group(1)
-        create, environment = re.search(r"`(python3 -m venv .*? (\w+))`", page).groups()
+        create, environment = re.search(r"`(\S*python3 -m venv .*? (\w+))`", page).groups()
         self.assertEqual(len(re.findall(r"^\./as2 python|^pip install --no-build-isolation \. ", commands, re.M)), 3)
         # The reader calls ./as2; the test calls what it starts, and builds nothing.
         commands = commands.replace("./as2 python", f"PYTHONPATH='{os.environ['AS2_BUILD_DIR']}/python' '{sys.executable}'")

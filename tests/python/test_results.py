@@ -191,6 +191,7 @@ class Results(unittest.TestCase):
                          [(c["family"], c["line"], c["positions"]) for c in theirs["conflicts"]])
         self.assertEqual(None if ours.margin is None else round(ours.margin, 6), theirs["margin"] and round(theirs["margin"], 6))
         self.assertEqual(None if ours.reread is None else vars(ours.reread), theirs["reread"])
+        self.assertEqual(ours.timed_out, theirs["timed_out"])
 
     def test_a_board_is_of_the_model_or_of_its_box(self):
         path = str(SOURCE / "examples" / "board.png")

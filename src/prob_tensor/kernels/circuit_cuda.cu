@@ -44,6 +44,13 @@ __device__ double least_normal<double>() {
   return 2.2250738585072014e-308;
 }
 
+// A number with fewer bits than others counts as the least one that has all: neither its logarithm nor what
+// is divided by it is infinite.
+template <class T>
+__device__ T raised(T weight) {
+  return weight < least_normal<T>() ? least_normal<T>() : weight;
+}
+
 template <class T>
 __global__ void __launch_bounds__(kThreads) evaluate_kernel(const Arguments<T> a) {
   const CircuitArrays& c = a.arrays;
@@ -57,7 +64,7 @@ __global__ void __launch_bounds__(kThreads) evaluate_kernel(const Arguments<T> a
 
   for (int i = worker; used && i < c.inputs; i += workers) {
     const T weight = a.weights[element * c.inputs + i];
-    logs[std::int64_t{i} * a.batch] = weight < least_normal<T>() ? T(kNothing) : log(weight);
+    logs[std::int64_t{i} * a.batch] = weight <= 0 ? T(kNothing) : log(raised(weight));
   }
   __syncthreads();
   for (int layer = 0; layer < c.layers; ++layer) {
@@ -109,7 +116,7 @@ __global__ void __launch_bounds__(kThreads) evaluate_kernel(const Arguments<T> a
   }
   for (int i = worker; used && i < c.inputs; i += workers) {
     const T weight = a.weights[element * c.inputs + i];
-    a.gradient[element * c.inputs + i] = weight < least_normal<T>() ? T(0) : gather(i) / weight;
+    a.gradient[element * c.inputs + i] = weight <= 0 ? T(0) : gather(i) / raised(weight);
   }
 }
 

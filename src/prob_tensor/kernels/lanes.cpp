@@ -118,12 +118,14 @@ void run(const CircuitArrays& arrays, const Block<T>& block) {
     for (std::int64_t w = 0; w < W; ++w) {
       flat[i * W + w] = w < block.lanes ? block.weights[w * arrays.inputs + i] : T(0);
     }
+    // A number with fewer bits than others counts as the least one that has all: neither its logarithm nor
+    // what is divided by it is infinite.
     const L weight = value[i];
     const L least = L{} + Bits<T>::kLeastNormal;
     const L safe = weight < least ? least : weight;
     L log;
     logarithm<T, W>(safe, log);
-    value[i] = weight < least ? nothing : log;
+    value[i] = weight <= L{} ? nothing : log;
   }
   for (std::int32_t layer = 0; layer < arrays.layers; ++layer) {
     const bool sum = arrays.layer_sum[layer] != 0;
@@ -181,7 +183,8 @@ void run(const CircuitArrays& arrays, const Block<T>& block) {
     for (std::int64_t i = 0; i < arrays.inputs; ++i) {
       const T weight = block.weights[w * arrays.inputs + i];
       block.gradient[w * arrays.inputs + i] =
-          weight < Bits<T>::kLeastNormal ? T(0) : shares[i * W + w] / weight;
+          weight <= 0 ? T(0)
+                      : shares[i * W + w] / (weight < Bits<T>::kLeastNormal ? Bits<T>::kLeastNormal : weight);
     }
   }
 }
