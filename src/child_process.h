@@ -10,8 +10,8 @@ namespace as2 {
 
 struct ChildOptions {
   double seconds = 60;                         // wall clock, then the child is killed
-  std::int64_t bytes = std::int64_t{4} << 30;  // address space, and the most it may print; 0: no limit
-  std::int64_t printed = 0;                    // the most it may print, if that is less; 0: as `bytes`
+  std::int64_t bytes = std::int64_t{4} << 30;  // address space; 0: no limit
+  std::int64_t printed = 0;                    // the most it may print; 0: as `bytes`
   std::string folder;                          // where it runs; empty: here
   const std::atomic<bool>* stop = nullptr;     // once true, the child is killed
 };

@@ -138,9 +138,11 @@ void throw_file_error(const fs::path& path, const std::string& what, int code) {
     case ENFILE:
       throw EnvironmentError({path.string()}, message, {"raise the limit of open files: ulimit -n"});
     case EBADF:
-      throw EnvironmentError({path.string()}, message, {"it is closed: leave `>&-` or the like out"});
+      throw EnvironmentError({path.string()}, message,
+                             {"it is closed: remove `>&-` or a similar redirection"});
     case EPIPE:
-      throw EnvironmentError({path.string()}, message, {"what was to read it has ended: see why"});
+      throw EnvironmentError({path.string()}, message,
+                             {"the program that was reading it has ended; find out why"});
     case ENOMEM:
       throw EnvironmentError({path.string()}, message, {"free some memory, or raise the limit: ulimit -v"});
     default:
@@ -181,7 +183,7 @@ std::size_t read_some(int fd, char* bytes, std::size_t size, const fs::path& pat
 
 void throw_too_large(const SourceLocation& place, std::size_t most) {
   throw InputError(place, "is larger than " + std::to_string(most >> 20) + " MiB, or has no end",
-                   {"give a smaller one, or several: this much is read at once"});
+                   {"split it into smaller ones; no more than this is read at a time"});
 }
 
 void write_file(const fs::path& path, const std::function<void(std::ostream&)>& write) {

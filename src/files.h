@@ -14,7 +14,7 @@
 namespace as2 {
 
 // What is read whole may be this large. A device or a pipe may have no end at all: what is larger is refused
-// with no more of it in memory.
+// before more of it is read.
 constexpr std::size_t kLargestFile = std::size_t{1} << 30;
 constexpr std::size_t kLargestText = std::size_t{64} << 20;  // a program, a JSON document, settings
 
@@ -23,7 +23,7 @@ std::string read_file(const std::filesystem::path& path, std::size_t most = kLar
 // Those of standard input; none where it is closed.
 std::string read_standard_input(std::size_t most);
 
-// Opened for reading, for who reads piece by piece; InputError or EnvironmentError where that fails.
+// Opened for reading piece by piece; InputError or EnvironmentError where that fails.
 int open_file(const std::filesystem::path& path);
 // One read(2) that waits for bytes where there are none yet; 0 at the end. `path` is for messages.
 std::size_t read_some(int fd, char* bytes, std::size_t size, const std::filesystem::path& path);

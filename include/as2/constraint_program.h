@@ -177,10 +177,11 @@ struct ConstraintProgram {
   std::vector<Group> groups;     // by family
   std::vector<ObjectiveLevel> objectives;
   std::vector<Family> objective_statements;
-  std::vector<ShownAtom> shown;  // in clingo's term order
-  std::int64_t atoms = 0;        // position atoms: Σ domain sizes, `false` and `_` not counted
-  std::int64_t definitions = 0;  // named atoms that rules define
-  std::string hash;              // of the ground program's meaning: names a model's program
+  std::vector<ShownAtom> shown;     // in clingo's term order
+  std::vector<std::string> hidden;  // atoms that `#show` leaves out, sorted; of most nothing is known here
+  std::int64_t atoms = 0;           // position atoms: Σ domain sizes, `false` and `_` not counted
+  std::int64_t definitions = 0;     // named atoms that rules define
+  std::string hash;                 // of the ground program's meaning: names a model's program
 
   // The largest domain, at least 1.
   int max_symbols() const;

@@ -88,6 +88,10 @@ using Observation = std::vector<Observable>;
 // Reads `total(7), not carry(1,1), cell(1,1,_)=5`: atoms, negated atoms and positions with a symbol. An atom
 // the program does not have can never hold (kNever). Throws InputError where the text is no such list.
 Observation parse_observation(const compile::ConstraintProgram& program, const std::string& text);
+// The atoms in it that the program does not have, which can never hold. InputError if `#show` hides one of
+// them, because its truth is then unknown.
+std::vector<std::string> unknown_atoms(const compile::ConstraintProgram& program,
+                                       const Observation& observation);
 // The atoms that match a pattern like `total(_)`, in clingo's term order, with what they are about.
 std::vector<std::pair<std::string, Observable>> matching_atoms(const compile::ConstraintProgram& program,
                                                                const std::string& pattern);

@@ -76,10 +76,10 @@ bool take_place(std::string_view& text, SourceLocation& place) {
   return separator(':') && separator(' ');
 }
 
-// Reads the first line of a message about a place in the text we gave gringo.
-std::optional<Message> message_start(std::string_view line) {
-  if (line.substr(0, 2) != "-:") return std::nullopt;
-  line.remove_prefix(2);
+// Reads the first line of a message about a place in `file`; `-` is the text we gave gringo.
+std::optional<Message> message_start(std::string_view line, const std::string& file = "-") {
+  if (line.substr(0, file.size()) != file || line.substr(file.size(), 1) != ":") return std::nullopt;
+  line.remove_prefix(file.size() + 1);
   Message message;
   if (!take_place(line, message.location)) return std::nullopt;
   for (const char* severity : {"error", "warning", "info", "note"}) {
@@ -126,18 +126,29 @@ std::vector<Message> read_messages(const std::string& printed, const TaggedText&
 // without a value, such as n=1/0, it only informs, and drops what it stands in.
 void refuse_broken_constant(const GroundOptions& options, const std::string& printed) {
   for (const auto& [name, value] : options.constants) {
-    const std::size_t at = printed.find("<" + name + "=" + value + ">:");
-    if (at == std::string::npos) continue;
-    const std::size_t error = printed.find("error: ", at), info = printed.find("info: ", at);
-    const std::size_t text = error == std::string::npos ? info : error;
-    if (text == std::string::npos) continue;
-    const std::size_t begin = printed.find(' ', text) + 1, end = printed.find('\n', begin);
-    std::string said = printed.substr(begin, end - begin);
-    if (end != std::string::npos && printed.compare(end, 3, "\n  ") == 0)
-      said += printed.substr(end + 2, printed.find('\n', end + 1) - end - 2);
-    throw InputError("the constant " + in_quotes(name + "=" + value) +
-                         (text == error ? " cannot be read: " : " has no value: ") + said,
-                     {"expected a name and one term without variables, like n=3 or n=f(a,\"b c\")"});
+    const std::string file = "<" + name + "=" + value + ">";
+    const auto line_at = [&](std::size_t at, std::size_t skip) {
+      return std::string_view(printed).substr(at, printed.find('\n', at + skip) - at);
+    };
+    std::optional<Message> said;
+    for (std::size_t at = printed.find(file); at != std::string::npos; at = printed.find(file, at + 1)) {
+      if (at > 0 && printed[at - 1] != '\n') continue;  // quoted
+      const std::string_view line = line_at(at, file.size());
+      auto message = message_start(line, file);
+      if (!message || (said && (said->severity == "error" || message->severity != "error"))) continue;
+      said = std::move(message);
+      if (const std::size_t next = at + line.size() + 1; next < printed.size()) {
+        const std::string_view below = line_at(next, 0);
+        if (below.substr(0, 2) == "  ") said->text += below.substr(1);
+      }
+    }
+    if (!said) continue;
+    const bool unreadable = said->severity == "error";
+    throw InputError(
+        "the constant " + in_quotes(name + "=" + value) +
+            (unreadable ? " cannot be read: " : " has no value: ") + said->text,
+        {unreadable ? "expected a name and one term without variables, like n=3 or n=f(a,\"b c\")"
+                    : "its value must be a term that can be evaluated"});
   }
 }
 

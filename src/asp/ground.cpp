@@ -53,8 +53,11 @@ void check_constants(const SourceProgram& source, const GroundOptions& options,
   }
 }
 
-// Whether gringo reads the token as the number it says: it has 32 bits, and wraps round in silence.
-bool is_read_whole(std::string_view number, bool negated) {
+// Whether gringo reads the token as the number it says: it has 32 bits, and wraps around silently.
+bool is_read_whole(const std::vector<Token>& tokens, std::size_t index) {
+  std::string_view number = tokens[index].text;
+  bool negated = false;
+  for (std::size_t k = index; k > 0 && token_is(tokens[k - 1], "-"); --k) negated = !negated;
   int base = 10;
   if (number.size() > 2 && number[0] == '0')
     base = number[1] == 'x' ? 16 : number[1] == 'o' ? 8 : number[1] == 'b' ? 2 : 10;
@@ -64,25 +67,37 @@ bool is_read_whole(std::string_view number, bool negated) {
   return error == std::errc() && value <= INT32_MAX + (negated ? std::int64_t{1} : 0);
 }
 
+// Calls wrong(token) for the numbers that gringo would not read as they stand.
+template <class Wrong>
+void for_each_wrapped(const std::vector<Token>& tokens, const Wrong& wrong) {
+  for (std::size_t t = 0; t < tokens.size(); ++t) {
+    if (tokens[t].kind == Token::Kind::kNumber && !is_read_whole(tokens, t)) wrong(tokens[t]);
+  }
+}
+
+void check_constant(const std::string& name, const std::string& value) {
+  const SourceFile term("-c", value);
+  Tokens tokens;
+  try {
+    tokens = tokenize(term);
+  } catch (const InputError&) {
+    return;  // gringo says what is wrong with it
+  }
+  for_each_wrapped(tokens.tokens, [&](const Token& number) {
+    throw InputError("the number " + shortened(number.text) + " in the constant " +
+                         in_quotes(name + "=" + value) + " does not fit in 32 bits",
+                     {"gringo's numbers are from -2147483648 to 2147483647"});
+  });
+}
+
 void check_numbers(const SourceProgram& source, const GroundOptions& options,
                    std::vector<Warning>& warnings) {
-  for (const auto& [name, value] : options.constants) {
-    const bool negated = value[0] == '-';
-    const std::string_view digits = std::string_view(value).substr(negated ? 1 : 0);
-    if (digits.empty() || digits.find_first_not_of("0123456789") != std::string_view::npos) continue;
-    if (!is_read_whole(digits, negated))
-      throw InputError("the constant " + in_quotes(name + "=" + value) + " does not fit 32 bits",
-                       {"gringo's numbers are from -2147483648 to 2147483647"});
-  }
+  for (const auto& [name, value] : options.constants) check_constant(name, value);
   for (const SourceStatement& statement : source.statements) {
-    for (std::size_t t = 0; t < statement.tokens.size(); ++t) {
-      const Token& token = statement.tokens[t];
-      if (token.kind != Token::Kind::kNumber ||
-          is_read_whole(token.text, t > 0 && statement.tokens[t - 1].text == "-"))
-        continue;
-      warnings.push_back({statement.file->location(token.begin, token.end),
-                          "the number does not fit 32 bits, and gringo makes another of it"});
-    }
+    for_each_wrapped(statement.tokens, [&](const Token& number) {
+      warnings.push_back({statement.file->location(number.begin, number.end),
+                          "the number does not fit in 32 bits; gringo silently wraps it around"});
+    });
   }
 }
 
@@ -131,8 +146,8 @@ std::string run_gringo_on(const SourceProgram& source, const TaggedText& text, c
     const Nesting deepest = deepest_term(source);
     if (deepest.depth < kSuspicious) throw;
     throw InputError(deepest.statement->location(),
-                     "gringo crashed, most likely at this term of " + std::to_string(deepest.depth) +
-                         " operators and parentheses within each other",
+                     "gringo crashed, most likely at a term with " + std::to_string(deepest.depth) +
+                         " nested operators and parentheses",
                      {"nest less, or give it a larger stack: ulimit -s unlimited"});
   }
 }
@@ -173,6 +188,20 @@ GroundProgram build(const std::string& aspif, const std::string& name, SourceMap
   return program;
 }
 
+std::vector<std::string> names_of(const SourceProgram& source) {
+  std::vector<std::string> names;
+  for (const auto& file : source.files) names.push_back(file->name());
+  return names;
+}
+
+GroundProgram ground_program(const SourceProgram& source, const std::string& name,
+                             const GroundOptions& options) {
+  Grounded grounded = ground_source(source, options);
+  GroundProgram program = build(grounded.aspif, kGringoOutput, std::move(grounded.map), name, options);
+  program.files = names_of(source);
+  return program;
+}
+
 }  // namespace
 
 void free_externals(GroundProgram& program, const std::vector<std::string>& atoms) {
@@ -208,22 +237,18 @@ GroundProgram ground(const std::vector<std::string>& files, const GroundOptions&
     return build(text, files[0], read_source_map(text, files[0]), files[0], options);
   }
   require_sources(files);
-  Grounded grounded = ground_source(read_program(files, options.includes), options);
-  return build(grounded.aspif, kGringoOutput, std::move(grounded.map), files[0], options);
+  return ground_program(read_program(files, options.includes), files[0], options);
 }
 
 GroundProgram ground_text(const std::string& text, const std::string& name, const GroundOptions& options) {
-  Grounded grounded = ground_source(read_program_text(text, name, options.includes), options);
-  return build(grounded.aspif, kGringoOutput, std::move(grounded.map), name, options);
+  return ground_program(read_program_text(text, name, options.includes), name, options);
 }
 
 std::string save_compiled(const std::vector<std::string>& files, const GroundOptions& options,
                           std::vector<std::string>* read) {
   require_sources(files);
   const SourceProgram source = read_program(files, options.includes);
-  if (read) {
-    for (const auto& file : source.files) read->push_back(file->name());
-  }
+  if (read) *read = names_of(source);
   const Grounded grounded = ground_source(source, options);
   // Throws if it cannot be read.
   build_ground_program(grounded.aspif, kGringoOutput, grounded.map, options.size_limit);

@@ -1,5 +1,6 @@
 #include "asp/statements.h"
 
+#include <deque>
 #include <filesystem>
 #include <iostream>
 #include <set>
@@ -48,11 +49,26 @@ class Loader {
     return *program_.files.back();
   }
 
-  void split(const SourceFile& file) {
-    const Tokens scanned = tokenize(file);
-    const auto& tokens = scanned.tokens;
-    std::size_t comment = 0;
-    for (std::size_t begin = 0; begin < tokens.size();) {
+  // A file that is being read, up to a token and a comment.
+  struct Open {
+    const SourceFile& file;
+    const Tokens scanned;
+    std::size_t begin = 0, comment = 0;
+
+    explicit Open(const SourceFile& given) : file(given), scanned(tokenize(given)) {}
+  };
+
+  // The files that include each other stand on a list, as there may be more than the thread's stack is deep.
+  void split(const SourceFile& first) {
+    std::deque<Open> open;
+    open.emplace_back(first);
+    while (!open.empty()) {
+      auto& [file, scanned, begin, comment] = open.back();
+      const auto& tokens = scanned.tokens;
+      if (begin >= tokens.size()) {
+        open.pop_back();
+        continue;
+      }
       const std::size_t end = statement_end(file, tokens, begin);
       SourceStatement statement;
       statement.file = &file;
@@ -65,12 +81,12 @@ class Loader {
           (end >= tokens.size() || tokens[end].begin > scanned.comments[comment].begin)) {
         statement.comment = scanned.comments[comment].content;
       }
-      if (token_is(statement.tokens.front(), "#include")) {
-        include(statement);
-      } else {
-        program_.statements.push_back(std::move(statement));
-      }
       begin = end;
+      if (!token_is(statement.tokens.front(), "#include")) {
+        program_.statements.push_back(std::move(statement));
+      } else if (const SourceFile* included = include(statement)) {
+        open.emplace_back(*included);
+      }
     }
   }
 
@@ -97,7 +113,8 @@ class Loader {
     return at;
   }
 
-  void include(const SourceStatement& statement) {
+  // The file that the statement includes; nullptr: it was read already.
+  const SourceFile* include(const SourceStatement& statement) {
     if (!includes_) {
       throw InputError(statement.location(), "`#include` is refused here",
                        {"write the text of the file in its place"});
@@ -130,9 +147,9 @@ class Loader {
     }
     if (!remember(found)) {
       program_.repeated_includes.push_back(statement.location());
-      return;
+      return nullptr;
     }
-    split(add_file(found, read_file(found, kLargestText)));
+    return &add_file(found, read_file(found, kLargestText));
   }
 
   bool includes_;

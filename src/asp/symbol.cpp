@@ -9,7 +9,7 @@
 namespace as2::asp {
 namespace {
 
-constexpr int kMaxDepth = 2000;
+constexpr std::size_t kMaxDepth = 2000;
 
 bool is_name_start(char c) {
   return (c >= 'a' && c <= 'z') || c == '_' || c == '\'';
@@ -22,10 +22,29 @@ class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {}
 
+  // The terms whose arguments are being read stand on a list: they may lie deeper within each other than the
+  // thread's stack is.
   Symbol whole() {
-    Symbol symbol = term(0);
-    if (at_ != text_.size()) fail("end of the term");
-    return symbol;
+    std::vector<Symbol> open;
+    for (;;) {
+      if (open.size() > kMaxDepth) fail("a term nested at most " + std::to_string(kMaxDepth) + " deep");
+      Symbol symbol;
+      if (begin_term(symbol)) {
+        open.push_back(std::move(symbol));
+        continue;
+      }
+      bool complete = true;
+      while (complete && !open.empty()) {
+        open.back().arguments.push_back(std::move(symbol));
+        complete = end_argument(open.back());
+        if (!complete) continue;
+        symbol = std::move(open.back());
+        open.pop_back();
+      }
+      if (!complete) continue;
+      if (at_ != text_.size()) fail("end of the term");
+      return symbol;
+    }
   }
 
  private:
@@ -48,9 +67,8 @@ class Parser {
     return true;
   }
 
-  Symbol term(int depth) {
-    if (depth > kMaxDepth) fail("a term nested at most " + std::to_string(kMaxDepth) + " deep");
-    Symbol symbol;
+  // Reads a term, or one with arguments up to the first of them: then true.
+  bool begin_term(Symbol& symbol) {
     if (take("#inf")) {
       take("imum");
       symbol.kind = Symbol::Kind::kInfimum;
@@ -60,19 +78,18 @@ class Parser {
     } else if (next_is('"')) {
       symbol.kind = Symbol::Kind::kString;
       symbol.name = quoted();
-    } else if (next_is('(')) {
-      symbol.kind = Symbol::Kind::kFunction;
-      arguments(symbol, depth);
-      if (symbol.arguments.empty()) symbol.kind = Symbol::Kind::kConstant;
+    } else if (take('(')) {
+      symbol.kind = next_is(')') ? Symbol::Kind::kConstant : Symbol::Kind::kFunction;
+      return !take(')');
     } else {
       symbol.negative = take('-');
       if (at_ < text_.size() && is_digit(text_[at_])) {
         number(symbol);
       } else {
-        function(symbol, depth);
+        return function(symbol);
       }
     }
-    return symbol;
+    return false;
   }
 
   void number(Symbol& symbol) {
@@ -84,31 +101,26 @@ class Parser {
     symbol.negative = false;
   }
 
-  void function(Symbol& symbol, int depth) {
+  bool function(Symbol& symbol) {
     const std::size_t begin = at_;
     if (at_ >= text_.size() || !is_name_start(text_[at_])) fail("a term");
     while (at_ < text_.size() && is_name_char(text_[at_])) ++at_;
     symbol.name = std::string(text_.substr(begin, at_ - begin));
     symbol.kind = Symbol::Kind::kConstant;
-    if (next_is('(')) {
-      symbol.kind = Symbol::Kind::kFunction;
-      arguments(symbol, depth);
-    }
+    if (!take('(')) return false;
+    symbol.kind = Symbol::Kind::kFunction;
+    return !take(')');
   }
 
-  // `(a,b)`; a tuple of one is `(a,)`.
-  void arguments(Symbol& symbol, int depth) {
-    take('(');
-    if (take(')')) return;
-    for (;;) {
-      symbol.arguments.push_back(term(depth + 1));
-      if (take(')')) {
-        if (symbol.name.empty() && symbol.arguments.size() == 1) fail("`,)` after a tuple of one");
-        return;
-      }
-      if (!take(',')) fail("`,` or `)`");
-      if (symbol.name.empty() && symbol.arguments.size() == 1 && take(')')) return;
+  // Whether the argument just read was the last; else the next follows. `(a,b)`; a tuple of one is `(a,)`.
+  bool end_argument(const Symbol& symbol) {
+    const bool lone = symbol.name.empty() && symbol.arguments.size() == 1;
+    if (take(')')) {
+      if (lone) fail("`,)` after a tuple of one");
+      return true;
     }
+    if (!take(',')) fail("`,` or `)`");
+    return lone && take(')');
   }
 
   std::string quoted() {

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <cstring>
 #include <optional>
-#include <unordered_map>
 
 #include "as2/solver.h"
 #include "compile/position_hints.h"
+#include "compile/position_index.h"
 #include "formats/safetensors.h"
 #include "json_text.h"
 #include "text.h"
@@ -64,23 +64,18 @@ std::string found(const json& value) {
   return shortened(json_text(value));
 }
 
-// `find_position` scans all positions; with many documents a table is faster.
 class PositionIndex {
  public:
-  explicit PositionIndex(const compile::ConstraintProgram& program) : program_(program) {
-    for (std::size_t i = 0; i < program.positions.size(); ++i) {
-      index_.emplace(program.positions[i].name, static_cast<int>(i));
-    }
-  }
+  explicit PositionIndex(const compile::ConstraintProgram& program) : program_(program), index_(program) {}
   int require(const Document& document, const std::string& name) const {
-    const auto it = index_.find(name);
-    return it != index_.end() ? it->second : require_position(program_, name, locate(document, name));
+    const int position = index_.find(name);
+    return position >= 0 ? position : require_position(program_, name, locate(document, name));
   }
   const compile::ConstraintProgram& program() const { return program_; }
 
  private:
   const compile::ConstraintProgram& program_;
-  std::unordered_map<std::string, int> index_;
+  compile::PositionIndex index_;
 };
 
 // A row must be a distribution; a row that merely does not sum to 1 is normalised, with a warning.

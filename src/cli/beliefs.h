@@ -1,5 +1,5 @@
-// Beliefs and assignments as users write them: JSON keyed by position name. `{"cell(1,1,_)": {"1": 0.9, "2":
-// 0.1}}` and `{"cell(1,1,_)": "5"}`.
+// Beliefs and assignments as users write them: JSON keyed by position name.
+// `{"cell(1,1,_)": {"1": 0.9, "2": 0.1}}` and `{"cell(1,1,_)": "5"}`.
 #pragma once
 
 #include <memory>
@@ -50,7 +50,7 @@ class BeliefsReader {
   BeliefsReader(const std::string& path, const compile::ConstraintProgram& program);
   ~BeliefsReader();
 
-  // The next entries: as many as have arrived, but no more than are worth the memory; none at the end.
+  // The next entries: as many as have arrived, but at most as many as fit into some memory; none at the end.
   std::vector<BeliefsEntry> some();
   // Whether the entry that some() gave is the only one.
   bool only_one();

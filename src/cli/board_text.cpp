@@ -154,7 +154,7 @@ std::string board_text(const Solver& solver, const Answer& answer, const BoardTe
   const bool proved = !answer.reread || answer.reread->complete;
   if (answer.reread && answer.unique.value_or(false)) {
     out << "  NOT unique as read: the digits have several solutions; this is the most probable reading "
-        << (proved ? "nearby that has only one\n" : "nearby that has only one, as far as there was time\n");
+        << (proved ? "nearby that has only one\n" : "nearby found to have only one before time ran out\n");
   } else if (!answer.unique) {
     out << "  whether the answer is unique was not settled in time\n";
   } else if (!*answer.unique) {

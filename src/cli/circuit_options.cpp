@@ -65,6 +65,11 @@ void CircuitOptions::refuse_nothing_found() const {
 std::string CircuitOptions::text_of_bound(double bound) const {
   if (approx == "sample")
     return "each probability is off by at most " + in_digits(bound) + ", with 95 % confidence";
+  if (bound >= 1) {
+    return "this says nothing of any probability: what was found in time weighs too little of all that may "
+           "be; "
+           "--time-budget and --approx-size allow more";
+  }
   return "no probability is off by more than " + in_digits(bound);
 }
 

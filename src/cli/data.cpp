@@ -173,7 +173,7 @@ Action declare_sudoku(CLI::App& command) {
       .add_option(
           "--near", options->near,
           "List of hard puzzles: new ones differ in a clue or two from these, or from one another, which "
-          "finds many more a second")
+          "is much faster")
       ->needs(hard);
   command.add_option("--seed", options->generate.seed, "The same seed gives the same list on any machine")
       ->check(a_seed())

@@ -11,10 +11,12 @@
 #include "as2/decoder.h"
 #include "cli/beliefs.h"
 #include "cli/decode_document.h"
+#include "cli/interrupt.h"
 #include "cli/print_document.h"
 #include "cli/program_options.h"
 #include "cli/validators.h"
 #include "cli/verbs.h"
+#include "compile/position_index.h"
 #include "files.h"
 #include "infer/pictures.h"
 #include "json_text.h"
@@ -47,19 +49,52 @@ struct DecodeArguments {
   bool json = false;
 };
 
+// The names and patterns in a list, between which stand commas or blanks. A pattern may leave parentheses
+// open: `cell(*`. So whatever is open, the end of the line ends a name, and so does a blank after `*`, unless
+// a comma or a parenthesis goes on with it.
+std::vector<std::string> names_in(const std::string& list) {
+  constexpr std::string_view kBlanks = " \t\r\n\v\f";
+  std::vector<std::string> names;
+  std::size_t begin = 0;
+  const auto take = [&](std::size_t end) {
+    for (std::string& name : split_terms(std::string_view(list).substr(begin, end - begin), ", \t\r\v\f")) {
+      if (!name.empty()) names.push_back(std::move(name));
+    }
+    begin = end + 1;
+  };
+  Strings strings;
+  for (std::size_t k = 0; k < list.size(); ++k) {
+    if (list[k] == '\n') {
+      take(k);
+      strings = {};
+    } else if (!strings.take(list[k]) && k > begin && list[k - 1] == '*' &&
+               kBlanks.find(list[k]) != std::string_view::npos) {
+      const std::size_t next = std::min(list.find_first_not_of(kBlanks, k), list.size());
+      if (next == list.size() || (list[next] != ',' && list[next] != ')')) take(k);
+    }
+  }
+  take(list.size());
+  return names;
+}
+
 std::vector<int> read_evidence(const std::vector<std::string>& given, const ConstraintProgram& program) {
+  const compile::PositionIndex index(program);
   std::vector<int> evidence;
   for (const std::string& argument : given) {
     SourceLocation location{"--evidence"};
     std::string text = argument;
     std::error_code ignored;
-    if (program.find_position(argument) < 0 && std::filesystem::is_regular_file(argument, ignored)) {
+    if (index.find(argument) < 0 && std::filesystem::is_regular_file(argument, ignored)) {
       text = read_file(argument, kLargestText);
       location.file = argument;
     }
-    for (const std::string& name : split_terms(text, ", \t\r\n\v\f")) {
-      if (name.empty()) continue;
-      std::vector<int> named = infer::positions_named(program, name);
+    for (const std::string& name : names_in(text)) {
+      std::vector<int> named;
+      if (const int position = index.find(name); position >= 0) {
+        named.push_back(position);
+      } else {
+        named = infer::positions_named(program, name);
+      }
       if (named.empty()) named.push_back(require_position(program, name, location));
       evidence.insert(evidence.end(), named.begin(), named.end());
     }
@@ -224,10 +259,22 @@ void refuse_idle_settings(const DecodeArguments& arguments) {
   }
 }
 
-// Prints the answers to the entries; whether there was one to each.
+// The answers; those found so far, where a signal ends the search.
+std::vector<Decoded> decode_until_stopped(const decode::Decoder& decoder,
+                                          const std::vector<decode::Query>& queries, DecodeOptions options,
+                                          int threads, bool& stopped) {
+  const InterruptScope interrupt;
+  options.stop = &interrupt.stop();
+  std::vector<Decoded> decoded = decoder.decode_batch(queries, options, threads);
+  stopped = interrupt.stop();
+  return decoded;
+}
+
+// Prints the answers to the entries; whether there was one to each. `stopped`: what is printed is what had
+// been found when a signal came.
 bool answer(const DecodeArguments& arguments, const decode::Decoder& decoder, const DecodeOptions& options,
             const std::vector<decode::Pin>& pins, const std::vector<int>& evidence,
-            const std::vector<BeliefsEntry>& entries) {
+            const std::vector<BeliefsEntry>& entries, bool& stopped) {
   const ConstraintProgram& program = decoder.program();
   std::vector<decode::Query> good;
   std::vector<double> missing;  // per good entry
@@ -237,7 +284,7 @@ bool answer(const DecodeArguments& arguments, const decode::Decoder& decoder, co
     good.push_back({entry.beliefs, pins, evidence, {}});
     missing.push_back(weigh_guesses(program, entry.believed, good.back().beliefs));
   }
-  std::vector<Decoded> decoded = decoder.decode_batch(good, options, arguments.threads);
+  std::vector<Decoded> decoded = decode_until_stopped(decoder, good, options, arguments.threads, stopped);
   const DecodeContent content{options.method, arguments.models > 1, arguments.explain};
   std::size_t next = 0;
   for (const BeliefsEntry& entry : entries) {
@@ -282,9 +329,14 @@ int decode_beliefs(const DecodeArguments& arguments) {
   const std::vector<int> evidence = read_evidence(arguments.evidence, program);
   BeliefsReader reader(arguments.beliefs, program);
   int code = kDone;
-  for (auto entries = reader.some(); !entries.empty(); entries = reader.some()) {
-    if (!answer(arguments, decoder, options, pins, evidence, entries)) code = kInputAtFault;
+  bool stopped = false;
+  for (auto entries = reader.some(); !entries.empty() && !stopped; entries = reader.some()) {
+    if (!answer(arguments, decoder, options, pins, evidence, entries, stopped)) code = kInputAtFault;
     flush_output();
+    if (stopped) {
+      std::cerr << "stopped: an answer called satisfied is the best that was found until then; --time-budget "
+                   "limits the search beforehand\n";
+    }
   }
   return code;
 }

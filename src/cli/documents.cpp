@@ -25,6 +25,16 @@ bool is_blank(std::string_view text) {
   return text.find_first_not_of(kBlanks) == std::string_view::npos;
 }
 
+// `{}` or `[]`, as which every printer writes them, also one that puts all else on several lines.
+bool is_empty_value(const std::string& line) {
+  std::string text = line;
+  text.erase(
+      std::remove_if(text.begin(), text.end(),
+                     [](char c) { return std::string_view(kBlanks).find(c) != std::string_view::npos; }),
+      text.end());
+  return text == "{}" || text == "[]";
+}
+
 bool is_object(const std::string& line) {
   return line[line.find_first_not_of(kBlanks)] == '{' && json::accept(line);
 }
@@ -120,6 +130,7 @@ bool Documents::take(std::size_t most, const std::function<void(const Document&)
 
 bool Documents::waits_after(int milliseconds) {
   while (ready_.empty() && !ended_ && !has_line()) {
+    if (end_ - begin_ > kLargestText) return false;  // next() refuses it
     pollfd waiting{fd_, POLLIN, 0};
     if (::poll(&waiting, 1, milliseconds) == 0) return true;
     read_more();
@@ -138,8 +149,9 @@ bool Documents::only_one() {
 std::optional<Document> Documents::read_next() {
   auto line = next_line();
   if (!line) return std::nullopt;
-  by_line_ = by_line_ || json::accept(line->text);
-  if (!by_line_) return gather(std::move(*line));
+  const bool whole = by_line_ || json::accept(line->text);
+  if (!whole) return gather(std::move(*line));
+  by_line_ = by_line_ || !is_empty_value(line->text);
   return Document{std::move(line->text), {name_, line->number}};
 }
 
@@ -221,7 +233,7 @@ void keep_documents(const std::string& path) {
           "the program has external atoms, so all documents are read before the first is answered, "
           "and these are larger than " +
               std::to_string(kLargestText >> 20) + " MiB, or have no end",
-          {"give them as a file, or name the atoms by --assume and leave #external out"});
+          {"give them as a file, or name every external atom by --assume"});
     }
     all.push_back(std::move(*document));
   }

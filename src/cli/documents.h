@@ -18,9 +18,9 @@ struct Document {
   SourceLocation location;
 };
 
-// One document per line, or each over any number of lines. A line that is none stands for itself where
-// another line is one, so that it can be refused in its place; where no line is, the whole text is one broken
-// document.
+// One document per line, or each over any number of lines. Once a line was a document by itself (other than
+// `{}`), every line is taken for one, so that a broken line is refused in its place; until then a line that
+// is none is the beginning of a document, and is waited for.
 class Documents {
  public:
   // `-` is standard input. InputError or EnvironmentError where the file cannot be opened.

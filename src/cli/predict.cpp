@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <iostream>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -15,7 +16,6 @@
 #include "as2/resources.h"
 #include "cli/beliefs.h"
 #include "cli/circuit_options.h"
-#include "cli/contradiction.h"
 #include "cli/decode_document.h"
 #include "cli/engines.h"
 #include "cli/print_document.h"
@@ -27,6 +27,7 @@
 #include "infer/grounding.h"
 #include "json_text.h"
 #include "native/threads.h"
+#include "prob/contradiction.h"
 #include "text.h"
 
 namespace as2::cli {
@@ -78,12 +79,7 @@ class Predicting {
   }
 
   int run() {
-    std::vector<std::string> unknown;
-    for (const std::string& query : arguments_.queries) {
-      for (std::string& atom : questions_.ask(query)) unknown.push_back(std::move(atom));
-    }
-    const auto [file, grounding] = infer::what_to_ground(card_.program, arguments_.grounding.options());
-    judge_unknown(unknown, {file}, grounding);
+    for (const std::string& query : arguments_.queries) questions_.ask(query);
     for (const std::string& pattern : arguments_.distributions) questions_.ask_distribution(pattern);
     if (arguments_.instances.empty()) {
       examples_.resize(1);
@@ -218,16 +214,40 @@ class Predicting {
     });
   }
 
-  // A circuit that can answer all that has been asked so far.
+  std::shared_ptr<const prob::Circuit> compiled(const std::vector<int>& nodes) const {
+    return std::make_shared<prob::Circuit>(
+        prob::compile_circuit(*program_, nodes, arguments_.circuit.budget()));
+  }
+
+  // A circuit that can answer all that has been asked so far. Once that does not fit the budget, it grows no
+  // more, and what it cannot answer gets circuits of its own: no example is refused for what others observe.
   void compile_circuit() {
-    if (questions_.observations().empty() || !arguments_.circuit.exact()) return;
+    if (questions_.observations().empty() || !arguments_.circuit.exact() || (circuit_ && !grows_)) return;
     std::vector<int> nodes = questions_.nodes();
-    nodes.insert(nodes.end(), observed_nodes_.begin(), observed_nodes_.end());
+    if (circuit_) nodes.insert(nodes.end(), circuit_->observed.begin(), circuit_->observed.end());
     std::sort(nodes.begin(), nodes.end());
     nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-    if (circuit_ && nodes == observed_nodes_) return;
-    circuit_ = prob::compile_circuit(*program_, nodes, arguments_.circuit.budget());
-    observed_nodes_ = std::move(nodes);
+    if (circuit_ && nodes == circuit_->observed) return;
+    try {
+      circuit_ = compiled(nodes);
+    } catch (const prob::CircuitTooLarge&) {
+      const std::vector<int> common = questions_.nodes(questions_.always());
+      // Where the questions for every example do not fit, none can be answered.
+      if (common == nodes || (examples_.size() == 1 && is_only())) throw;
+      grows_ = false;
+      if (!circuit_) circuit_ = compiled(common);
+    }
+  }
+
+  // A circuit that can answer these questions. One that is made for them alone is kept for the next example,
+  // which may well ask the same.
+  std::shared_ptr<const prob::Circuit> circuit_for(const std::vector<std::size_t>& asked) const {
+    const std::vector<int> nodes = questions_.nodes(asked);
+    const std::vector<int>& shared = circuit_->observed;
+    if (std::includes(shared.begin(), shared.end(), nodes.begin(), nodes.end())) return circuit_;
+    const std::lock_guard<std::mutex> one_at_a_time(own_mutex_);  // each may take the whole budget
+    if (!own_circuit_ || own_circuit_->observed != nodes) own_circuit_ = compiled(nodes);
+    return own_circuit_;
   }
 
   // Reads the example's pictures. What is given without one is known. A picture without ink is no evidence,
@@ -309,29 +329,30 @@ class Predicting {
     std::vector<Observation> queries;
     for (const std::size_t index : asked) queries.push_back(questions_.observations()[index]);
     const std::vector<double> p = arguments_.circuit.exact()
-                                      ? exact(answer.beliefs, believed, queries)
+                                      ? exact(*circuit_for(asked), answer.beliefs, believed, queries)
                                       : approximate(answer.beliefs, believed, queries, json);
     for (std::size_t k = 0; k < asked.size(); ++k) json["observed"][questions_.text(asked[k])] = p[k];
   }
 
-  std::vector<double> exact(const decode::Beliefs& beliefs, const std::vector<char>& believed,
+  std::vector<double> exact(const prob::Circuit& circuit, const decode::Beliefs& beliefs,
+                            const std::vector<char>& believed,
                             const std::vector<Observation>& queries) const {
-    const prob::Weights weights = prob::weights_of(*circuit_, *program_, beliefs, believed);
-    const prob::Evaluated evaluated = prob::evaluate(*circuit_, {weights});
+    const prob::Weights weights = prob::weights_of(circuit, *program_, beliefs, believed);
+    const prob::Evaluated evaluated = prob::evaluate(circuit, {weights});
     const double log_p = evaluated.log_value[0];
     if (std::isinf(log_p))
-      refuse_contradiction(*program_, prob::contradicting_positions(*circuit_, *program_, weights),
-                           kLeaveOut);
-    const std::vector<double> marginals = prob::marginals(*circuit_, weights, evaluated, 0);
+      prob::refuse_contradiction(*program_, prob::contradicting_positions(circuit, *program_, weights),
+                                 kLeaveOut);
+    const std::vector<double> marginals = prob::marginals(circuit, weights, evaluated, 0);
     std::vector<double> p;
     for (const Observation& query : queries) {
       if (query.size() == 1) {
-        p.push_back(prob::probability_of(*circuit_, query[0], marginals));
+        p.push_back(prob::probability_of(circuit, query[0], marginals));
         continue;
       }
       prob::Weights observed = weights;
-      p.push_back(prob::observe(*circuit_, query, observed)
-                      ? std::exp(prob::log_value(*circuit_, observed) - log_p)
+      p.push_back(prob::observe(circuit, query, observed)
+                      ? std::exp(prob::log_value(circuit, observed) - log_p)
                       : 0.0);
     }
     return p;
@@ -342,7 +363,7 @@ class Predicting {
     const prob::Approximation found =
         arguments_.circuit.approximate(*program_, beliefs, believed, queries, /*seed=*/1);
     if (std::isinf(found.log_p_program)) {
-      if (found.bound == 0) refuse_contradiction(*program_, found.contradicting, kLeaveOut);
+      if (found.bound == 0) prob::refuse_contradiction(*program_, found.contradicting, kLeaveOut);
       arguments_.circuit.refuse_nothing_found();
     }
     json["bound"] = found.bound;
@@ -400,8 +421,10 @@ class Predicting {
   Questions questions_;
   native::Threads threads_;
   infer::Solver solver_;
-  std::optional<prob::Circuit> circuit_;
-  std::vector<int> observed_nodes_;  // by circuit_
+  std::shared_ptr<const prob::Circuit> circuit_;
+  bool grows_ = true;
+  mutable std::mutex own_mutex_;
+  mutable std::shared_ptr<const prob::Circuit> own_circuit_;  // the last that was made for one example
   std::optional<Documents> documents_;
   std::vector<Example> examples_;  // those at hand
   bool failed_ = false;

@@ -11,13 +11,13 @@
 #include "as2/probability.h"
 #include "cli/beliefs.h"
 #include "cli/circuit_options.h"
-#include "cli/contradiction.h"
 #include "cli/print_document.h"
 #include "cli/program_options.h"
 #include "cli/questions.h"
 #include "cli/validators.h"
 #include "cli/verbs.h"
 #include "json_text.h"
+#include "prob/contradiction.h"
 #include "text.h"
 
 namespace as2::cli {
@@ -64,14 +64,10 @@ void check_usage(const ProbArguments& arguments) {
 
 Asked read_questions(const ProbArguments& arguments, const ConstraintProgram& program) {
   Asked questions;
-  std::vector<std::string> unknown;
   for (const std::string& text : arguments.queries) {
     questions.queries.push_back(prob::parse_observation(program, text));
-    for (const Observable& observable : questions.queries.back()) {
-      if (!observable.known) unknown.push_back(observable.text);
-    }
+    judge_unknown(program, questions.queries.back());
   }
-  judge_unknown(unknown, arguments.program->files, arguments.program->ground_options());
   for (const std::string& pattern : arguments.distributions) {
     const auto matching = require_atoms(program, pattern);
     questions.atoms.insert(questions.atoms.end(), matching.begin(), matching.end());
@@ -119,7 +115,7 @@ Json exact_answer(const ProbArguments& arguments, const ConstraintProgram& progr
   // Then nothing can be asked but how many answer sets there are.
   if (impossible && (!arguments.count || !arguments.queries.empty() || !arguments.distributions.empty() ||
                      arguments.marginals || arguments.sample > 0))
-    refuse_contradiction(program, prob::contradicting_positions(circuit, program, weights), kExplained);
+    prob::refuse_contradiction(program, prob::contradicting_positions(circuit, program, weights), kExplained);
   std::vector<double> marginals;
   if (!impossible) marginals = prob::marginals(circuit, weights, evaluated, 0);
   Json json;
@@ -174,7 +170,7 @@ Json approximate_answer(const ProbArguments& arguments, const ConstraintProgram&
   const prob::Approximation found = arguments.circuit.approximate(program, entry.beliefs, entry.believed,
                                                                   queries, arguments.seed.value_or(1));
   if (std::isinf(found.log_p_program)) {
-    if (found.bound == 0) refuse_contradiction(program, found.contradicting, kExplained);
+    if (found.bound == 0) prob::refuse_contradiction(program, found.contradicting, kExplained);
     arguments.circuit.refuse_nothing_found();
   }
   Json json;
@@ -254,7 +250,8 @@ void print_probabilities(const ProbArguments& arguments, const Json& json, std::
   }
 }
 
-// Prints the probabilities under each entry; whether all could be given. Who is alone throws.
+// Prints the probabilities under each entry; whether all could be given. An error in the only entry is
+// thrown.
 bool answer(const ProbArguments& arguments, const ConstraintProgram& program, const Circuit& circuit,
             const Asked& questions, std::vector<BeliefsEntry>& entries, const std::function<bool()>& alone) {
   bool good = true;

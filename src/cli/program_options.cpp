@@ -1,6 +1,7 @@
 #include "cli/program_options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 #include <set>
 
@@ -39,7 +40,12 @@ asp::GroundOptions ProgramOptions::ground_options() const {
 std::vector<std::string> externals_named(const asp::GroundProgram& ground, const std::string& documents) {
   std::vector<std::string> names;
   const bool json = documents.find(".safetensors") == std::string::npos;  // tensors have no names
-  if (ground.externals.empty() || documents.empty() || !json) return names;
+  // A free one is a position anyway, and clingo must not be told so.
+  const auto is_free = [](const asp::External& external) {
+    return external.value == asp::ExternalValue::kFree;
+  };
+  const auto& externals = ground.externals;
+  if (documents.empty() || !json || std::all_of(externals.begin(), externals.end(), is_free)) return names;
   std::set<std::string> keys;
   keep_documents(documents);
   Documents all(documents);
@@ -51,12 +57,12 @@ std::vector<std::string> externals_named(const asp::GroundProgram& ground, const
     }
     if (!parsed.is_object()) continue;
     const bool wrapped = parsed.contains("assignment") && parsed["assignment"].is_object();
-    for (const auto& [key, value] : (wrapped ? parsed["assignment"] : parsed).items()) keys.insert(key);
+    for (const auto& [key, value] : (wrapped ? parsed["assignment"] : parsed).items())
+      keys.insert(as_printed(key));
   }
-  for (const asp::External& external : ground.externals) {
-    // A free one is a position anyway, and clingo must not be told so.
-    if (external.value == asp::ExternalValue::kFree) continue;
-    if (keys.count(ground.names[external.atom]) > 0) names.push_back(ground.names[external.atom]);
+  for (const asp::External& external : externals) {
+    if (!is_free(external) && keys.count(ground.names[external.atom]) > 0)
+      names.push_back(ground.names[external.atom]);
   }
   return names;
 }

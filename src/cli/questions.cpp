@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
-#include <set>
+#include <numeric>
 
 #include "as2/error.h"
 #include "text.h"
@@ -33,31 +33,14 @@ std::vector<std::pair<std::string, prob::Observable>> require_atoms(const compil
   return atoms;
 }
 
-void judge_unknown(const std::vector<std::string>& atoms, const std::vector<std::string>& files,
-                   const asp::GroundOptions& grounding) {
-  if (atoms.empty()) return;
-  // Standard input cannot be read again.
-  if (std::find(files.begin(), files.end(), "-") == files.end()) {
-    const asp::GroundProgram ground = asp::ground(files, grounding);
-    std::set<std::string> names(ground.names.begin(), ground.names.end());
-    names.insert(ground.facts.begin(), ground.facts.end());
-    for (const std::string& atom : atoms) {
-      if (ground.show_all || names.count(atom) == 0) continue;
-      throw InputError(in_quotes(atom) + " is hidden by #show, so its probability cannot be computed",
-                       {"show it, or leave #show out"});
-    }
-  }
-  for (const std::string& atom : atoms)
+void judge_unknown(const compile::ConstraintProgram& program, const prob::Observation& query) {
+  for (const std::string& atom : prob::unknown_atoms(program, query))
     std::cerr << "warning: " << in_quotes(atom) << " can never hold: the program has no such atom\n";
 }
 
-std::vector<std::string> Questions::ask(const std::string& query) {
+void Questions::ask(const std::string& query) {
   always_.push_back(add(query));
-  std::vector<std::string> unknown;
-  for (const prob::Observable& observable : observations_[always_.back()]) {
-    if (!observable.known) unknown.push_back(observable.text);
-  }
-  return unknown;
+  judge_unknown(program_, observations_[always_.back()]);
 }
 
 void Questions::ask_distribution(const std::string& pattern) {
@@ -68,10 +51,8 @@ void Questions::ask_distribution(const std::string& pattern) {
 std::size_t Questions::observe(const std::string& literal, const SourceLocation& place) {
   try {
     const std::size_t index = add(literal);
-    for (const prob::Observable& observable : observations_[index]) {
-      if (!observable.known)
-        throw InputError("the program has no atom " + in_quotes(observable.text) + ", or #show hides it");
-    }
+    for (const std::string& atom : prob::unknown_atoms(program_, observations_[index]))
+      throw InputError("the program has no atom " + in_quotes(atom));
     return index;
   } catch (const InputError& error) {
     throw InputError(place, "\"observed\" has " + in_quotes(literal), {error.what()});
@@ -85,10 +66,18 @@ void Questions::forget_observed() {
 }
 
 std::vector<int> Questions::nodes() const {
+  std::vector<std::size_t> all(observations_.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return nodes(all);
+}
+
+std::vector<int> Questions::nodes(const std::vector<std::size_t>& questions) const {
   std::vector<int> nodes;
-  for (const prob::Observation& observation : observations_) {
-    for (const prob::Observable& observable : observation) prob::collect_nodes(observable, nodes);
+  for (const std::size_t index : questions) {
+    for (const prob::Observable& observable : observations_[index]) prob::collect_nodes(observable, nodes);
   }
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
   return nodes;
 }
 

@@ -5,7 +5,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "as2/compile.h"
 #include "as2/probability.h"
 
 namespace CLI {
@@ -22,18 +21,17 @@ void declare_questions(CLI::App& command, std::vector<std::string>& queries,
 std::vector<std::pair<std::string, prob::Observable>> require_atoms(const compile::ConstraintProgram& program,
                                                                     const std::string& pattern);
 
-// Of atoms that the compiled program does not know: an InputError where `#show` hides one in these files, of
-// which nothing is known then, and else a warning, as they can never hold.
-void judge_unknown(const std::vector<std::string>& atoms, const std::vector<std::string>& files,
-                   const asp::GroundOptions& grounding);
+// Of atoms that the program does not have: InputError if `#show` hides one of them, because its truth is then
+// unknown; otherwise a warning.
+void judge_unknown(const compile::ConstraintProgram& program, const prob::Observation& query);
 
 class Questions {
  public:
   // Keeps a reference.
   explicit Questions(const compile::ConstraintProgram& program) : program_(program) {}
 
-  // Of every example: `total(7), not carry(1,1)`. Returns the atoms that the program does not know.
-  std::vector<std::string> ask(const std::string& query);
+  // Of every example: `total(7), not carry(1,1)`, with judge_unknown().
+  void ask(const std::string& query);
   // Of every example: each atom that matches `total(_)`.
   void ask_distribution(const std::string& pattern);
   // Of one example, whose line observes this literal. The index of the question; InputError at `place` where
@@ -47,8 +45,9 @@ class Questions {
   const std::vector<std::size_t>& always() const { return always_; }
   const std::vector<prob::Observation>& observations() const { return observations_; }
   const std::string& text(std::size_t index) const { return texts_[index]; }
-  // The nodes that the circuit must be able to observe.
+  // The nodes that the circuit must be able to observe for all questions, or for these; ascending.
   std::vector<int> nodes() const;
+  std::vector<int> nodes(const std::vector<std::size_t>& questions) const;
 
  private:
   std::size_t add(const std::string& text);

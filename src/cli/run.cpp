@@ -31,12 +31,14 @@ namespace fs = std::filesystem;
 char** command_line = nullptr;
 
 // Loading LibTorch with less address space than it maps fails halfway, or never ends: OpenBLAS asks again and
-// again for the memory it did not get.
+// again for the memory it did not get. So it does where the heaps of many threads leave it none: by default
+// each thread has its own, and sixteen take four gigabytes of addresses.
 void require_room_for_libtorch() {
   constexpr rlim_t kLeast = rlim_t{2} << 30;
   rlimit limit{};
-  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= kLeast)
-    return;
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
+  setenv("MALLOC_ARENA_MAX", "2", /*overwrite=*/0);
+  if (limit.rlim_cur >= kLeast) return;
   throw EnvironmentError(
       "not enough memory: LibTorch needs 2048 MiB of addresses, and this process may have " +
           std::to_string(limit.rlim_cur >> 20),
@@ -86,7 +88,8 @@ void take_one_value_each(CLI::App& command) {
   for (CLI::App* part : command.get_subcommands({})) take_one_value_each(*part);
 }
 
-// What begins with a dash is read as options, and then something else is missed: how such a file is given.
+// A word that begins with a dash is taken for an option, and the error is then about a missing argument: how
+// to name such a file.
 std::string notes_on_dashes(int argc, char** argv, const CLI::App& app) {
   std::string notes;
   const std::vector<std::string> unknown = app.remaining(/*recurse=*/true);
@@ -95,7 +98,7 @@ std::string notes_on_dashes(int argc, char** argv, const CLI::App& app) {
     std::error_code ignored;
     if (word.size() < 2 || word[0] != '-') continue;
     if (fs::exists(word, ignored)) {
-      notes += "note: " + word + " is read as options; the file is ./" + word + '\n';
+      notes += "note: " + word + " was taken for an option; to name the file, write ./" + word + '\n';
     } else if (std::find(unknown.begin(), unknown.end(), word) != unknown.end()) {
       notes += "note: there is no option " + word + '\n';
     }

@@ -29,8 +29,8 @@ struct Verb {
 // `declare_common` adds the options that all verbs of this program have.
 int run(int argc, char** argv, const std::vector<Verb>& verbs, void (*declare_common)(CLI::App&) = nullptr);
 
-// Sends what was printed on its way, for whoever waits for an answer before asking on; EnvironmentError where
-// that fails.
+// Flushes standard output, so that a caller gets its answer before it sends the next question;
+// EnvironmentError where that fails.
 void flush_output();
 
 // Runs the same command line in as2-tensor instead of this program; returns only by an exception.

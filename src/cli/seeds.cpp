@@ -25,7 +25,7 @@ std::vector<std::int64_t> parse_seeds(const std::string& text) {
     for (std::string word; std::getline(words, word, ',');) {
       seeds.push_back(number(word));
       if (std::count(seeds.begin(), seeds.end(), seeds.back()) > 1)
-        throw UsageError("--seeds " + text + ": " + word + " stands there twice");
+        throw UsageError("--seeds " + text + ": " + word + " is given twice");
     }
   }
   if (seeds.empty()) fail();

@@ -162,6 +162,10 @@ fs::path config_file(const TrainArguments& a) {
 
 // The configuration of the run to be resumed.
 std::string read_resumed(const TrainArguments& a) {
+  if (std::error_code none; !fs::exists(a.resume, none)) {
+    throw InputError({a.resume}, "there is no such folder",
+                     {"--resume continues the run in the folder it names"});
+  }
   if (!fs::is_regular_file(config_file(a)) ||
       !fs::is_regular_file(fs::path(a.resume) / "state.safetensors")) {
     throw InputError({a.resume}, "is not the folder of a run: it needs config.toml and state.safetensors",
@@ -336,7 +340,8 @@ json train_one(const TrainArguments& a, Report& report, torch::Device device, tr
     trainer->resume();
   }
   const train::TrainResult result = trainer->run();
-  report.say(ended_text(result.ended) + folder.string());
+  const bool goes_on = result.ended == train::Ended::kInterrupted;
+  report.say(ended_text(result.ended) + (goes_on ? quoted(folder.string()) : folder.string()));
   json outcome = {{"task", config.task},
                   {"preset", config.preset},
                   {"seed", config.seed},

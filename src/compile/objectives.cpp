@@ -54,7 +54,8 @@ Objectives collect_objectives(const asp::GroundProgram& ground, Definitions& def
 }
 
 std::vector<std::pair<std::string, Formula>> collect_shown(const asp::GroundProgram& ground,
-                                                           Definitions& definitions) {
+                                                           Definitions& definitions,
+                                                           std::vector<std::string>& hidden) {
   struct Shown {
     asp::Symbol symbol;
     const std::string* text;
@@ -68,14 +69,23 @@ std::vector<std::pair<std::string, Formula>> collect_shown(const asp::GroundProg
   };
   for (Atom atom = 1; atom < ground.names.size(); ++atom) {
     const std::string& name = ground.names[atom];
-    if (name.empty() || definitions.of_atom[atom] == kFalse) continue;
+    if (name.empty() || (ground.show_all && definitions.of_atom[atom] == kFalse)) continue;
     asp::Symbol symbol = asp::parse_symbol(name);
-    if (listed(symbol)) shown.push_back({std::move(symbol), &name, definitions.of_atom[atom]});
+    if (!listed(symbol)) {
+      hidden.push_back(name);
+    } else if (definitions.of_atom[atom] != kFalse) {
+      shown.push_back({std::move(symbol), &name, definitions.of_atom[atom]});
+    }
   }
   for (const std::string& fact : ground.facts) {
     asp::Symbol symbol = asp::parse_symbol(fact);
-    if (listed(symbol)) shown.push_back({std::move(symbol), &fact, kTrue});
+    if (listed(symbol)) {
+      shown.push_back({std::move(symbol), &fact, kTrue});
+    } else {
+      hidden.push_back(fact);
+    }
   }
+  std::sort(hidden.begin(), hidden.end());
   for (const auto& [term, lit] : ground.shown_terms) {
     const Formula condition = lit == 0 ? kTrue : definitions.of(lit);
     if (condition != kFalse) shown.push_back({asp::parse_symbol(term), &term, condition});

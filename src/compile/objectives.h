@@ -22,8 +22,11 @@ struct Objectives {
 };
 Objectives collect_objectives(const asp::GroundProgram& ground, Definitions& definitions);
 
-// Atoms and the formulas that say whether they are shown, in clingo's term order.
+// Atoms and the formulas that say whether they are shown, in clingo's term order. `hidden` receives those
+// that
+// `#show` leaves out, sorted.
 std::vector<std::pair<std::string, Formula>> collect_shown(const asp::GroundProgram& ground,
-                                                           Definitions& definitions);
+                                                           Definitions& definitions,
+                                                           std::vector<std::string>& hidden);
 
 }  // namespace as2::compile

@@ -23,8 +23,8 @@ std::string atom_hint(const ConstraintProgram& program, const std::string& name)
   }
   for (const ShownAtom& shown : program.shown) {
     if (shown.atom == name)
-      return "it is an atom that the program derives; the constraint `:- not " + shortened(name) +
-             ".` demands it";
+      return "it is an atom that the program derives; to require it, add the constraint `:- not " +
+             shortened(name) + ".`";
   }
   return "";
 }
@@ -42,6 +42,16 @@ std::string position_names(const ConstraintProgram& program) {
     if (names.size() > kMost) break;  // joined() says that there are more
   }
   return names.empty() ? kNone : "positions are named like " + joined(names, kMost);
+}
+
+std::string symbol_names(const Position& position) {
+  constexpr std::size_t kMost = 12;
+  std::vector<std::string> names;
+  for (const std::string& symbol : position.symbols) {
+    names.push_back(shortened(symbol));
+    if (names.size() > kMost) break;  // joined() says that there are more
+  }
+  return "its symbols are " + joined(names, kMost);
 }
 
 std::string position_hint(const ConstraintProgram& program, const std::string& name) {

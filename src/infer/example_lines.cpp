@@ -60,7 +60,7 @@ std::string atom_with(const std::string& pattern, const std::string& value, cons
   return pattern.substr(0, found) + value + pattern.substr(found + 1);
 }
 
-std::vector<std::string> read_observed(const json& given, const compile::ConstraintProgram& program,
+std::vector<std::string> read_observed(const json& given, const compile::PositionIndex& positions,
                                        const SourceLocation& place) {
   std::vector<std::string> literals;
   if (given.is_array()) {
@@ -76,7 +76,7 @@ std::vector<std::string> read_observed(const json& given, const compile::Constra
                      {"write {\"total(_)\": \"7\"} or [\"path(a,b)\", \"not path(b,a)\"]"});
   }
   for (const auto& [name, value] : given.items()) {
-    if (program.find_position(name) >= 0) {
+    if (positions.find(name) >= 0) {
       literals.push_back(name + "=" + symbol_text(value, name, place));
     } else if (value.is_boolean()) {
       literals.push_back((value.get<bool>() ? "" : "not ") + name);
@@ -90,15 +90,10 @@ std::vector<std::string> read_observed(const json& given, const compile::Constra
 }  // namespace
 
 ExampleReader::ExampleReader(const compile::ConstraintProgram& program, const PictureMap& pictures)
-    : program_(program), pictures_(pictures) {
-  for (std::size_t i = 0; i < program.positions.size(); ++i)
-    index_.emplace(program.positions[i].name, static_cast<int>(i));
-}
+    : program_(program), pictures_(pictures), index_(program) {}
 
 int ExampleReader::require_position(const std::string& name, const SourceLocation& place) const {
-  const auto found = index_.find(name);
-  if (found != index_.end()) return found->second;
-  if (const int position = program_.find_position(name); position >= 0) return position;
+  if (const int position = index_.find(name); position >= 0) return position;
   throw InputError(place, "the program has no position " + in_quotes(name),
                    {compile::position_hint(program_, name)});
 }
@@ -144,7 +139,10 @@ ExampleLine ExampleReader::parse(const std::string& text, const SourceLocation& 
     const int position = require_position(name, place);
     const std::string symbol = symbol_text(value, name, place);
     const int index = program_.find_symbol(position, symbol);
-    if (index < 0) throw InputError(place, name + " has no symbol " + in_quotes(symbol));
+    if (index < 0) {
+      throw InputError(place, name + " has no symbol " + in_quotes(symbol),
+                       {compile::symbol_names(program_.positions[position])});
+    }
     if (!line.labels.emplace(position, index).second)
       throw InputError(place, in_quotes(name) + " is given twice");
   }
@@ -178,7 +176,7 @@ ExampleLine ExampleReader::parse(const std::string& text, const SourceLocation& 
         line.evidence.push_back(position);
     }
   }
-  if (object.contains("observed")) line.observed = read_observed(object["observed"], program_, place);
+  if (object.contains("observed")) line.observed = read_observed(object["observed"], index_, place);
   return line;
 }
 

@@ -12,10 +12,10 @@
 
 #include <map>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "as2/constraint_program.h"
+#include "compile/position_index.h"
 #include "infer/pictures.h"
 
 namespace as2::infer {
@@ -46,7 +46,7 @@ class ExampleReader {
  private:
   const compile::ConstraintProgram& program_;
   const PictureMap& pictures_;
-  std::unordered_map<std::string, int> index_;
+  compile::PositionIndex index_;
 };
 
 }  // namespace as2::infer

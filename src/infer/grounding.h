@@ -6,10 +6,6 @@
 
 namespace as2::infer {
 
-// The file that load_program() reads, and how it has it ground.
-std::pair<std::string, asp::GroundOptions> what_to_ground(const ProgramSource& source,
-                                                          asp::GroundOptions grounding);
-
 // load_program() where the caller says what gringo may take; the constants are the source's. `warnings` are
 // those of the compiler.
 std::shared_ptr<const compile::ConstraintProgram> load_program(const ProgramSource& source,

@@ -19,8 +19,9 @@ std::shared_ptr<const compile::ConstraintProgram> load_program(const ProgramSour
   return load_program(source, asp::GroundOptions());
 }
 
-std::pair<std::string, asp::GroundOptions> what_to_ground(const ProgramSource& source,
-                                                          asp::GroundOptions grounding) {
+std::shared_ptr<const compile::ConstraintProgram> load_program(const ProgramSource& source,
+                                                               asp::GroundOptions grounding,
+                                                               std::vector<asp::Warning>* warnings) {
   std::error_code none;
   const bool compiled = !source.compiled.empty() && fs::exists(source.compiled, none);
   if (!compiled && !source.beside.empty() && !fs::exists(source.file, none))
@@ -28,14 +29,7 @@ std::pair<std::string, asp::GroundOptions> what_to_ground(const ProgramSource& s
                      "the program that the model was trained with is not there, nor is it " + source.beside,
                      {"put the program beside the weights"});
   grounding.constants = compiled ? Constants() : source.constants;
-  return {compiled ? source.compiled : source.file, std::move(grounding)};
-}
-
-std::shared_ptr<const compile::ConstraintProgram> load_program(const ProgramSource& source,
-                                                               asp::GroundOptions grounding,
-                                                               std::vector<asp::Warning>* warnings) {
-  const auto [file, options] = what_to_ground(source, std::move(grounding));
-  compile::Compiled result = compile::compile_files({file}, options);
+  compile::Compiled result = compile::compile_files({compiled ? source.compiled : source.file}, grounding);
   if (warnings) *warnings = std::move(result.warnings);
   return std::make_shared<compile::ConstraintProgram>(std::move(result.program));
 }

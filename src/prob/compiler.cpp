@@ -23,6 +23,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <deque>
 #include <map>
 #include <optional>
 
@@ -79,7 +80,18 @@ class CircuitSearch {
     state_.reset();
     std::vector<int> all;
     for (int i = 0; i < problem_.positions; ++i) all.push_back(i);
-    return settle(all, 1.0);
+    frames_.emplace_back();  // the whole: a product, without a position to decide
+    begin_product(all, 1.0);
+    for (;;) {
+      if (Product& product = frames_.back().product; product.next < product.parts.size()) {
+        compile(product.parts[product.next], product.share);
+      } else if (frames_.size() == 1) {
+        return store_.product(std::move(product.factors));
+      } else {
+        end_term();
+        if (!next_term()) end_part();
+      }
+    }
   }
 
   const NodeStore& store() const { return store_; }
@@ -87,16 +99,29 @@ class CircuitSearch {
   double share() const { return share_; }
   std::size_t parts() const { return known_.size(); }
   std::int64_t bytes() const {
-    return store_.bytes() + static_cast<std::int64_t>(known_.size()) * kBytesPerPart;
+    return store_.bytes() + open_bytes_ + static_cast<std::int64_t>(known_.size()) * kBytesPerPart;
   }
 
  private:
-  // The product of what is decided in the scope and of the parts that are open. `share`: of all assignments.
-  int settle(const std::vector<int>& scope, double share) {
-    std::vector<int> factors = decided_inputs(scope, -1);
-    append_parts(scope, share, factors);
-    return store_.product(std::move(factors));
-  }
+  // What is settled in a scope, and the parts of it that are open.
+  struct Product {
+    std::vector<int> factors;
+    std::vector<Part> parts;
+    std::size_t next = 0;  // the parts before this one are among the factors
+    double share = 1;      // of all assignments, per part
+  };
+  // A part on the way to a sum, one term per value of a position. They stand on a list and not on the
+  // thread's stack, as they are as many as positions that constraints connect.
+  struct Frame {
+    Part part;
+    double share = 1;  // of all assignments
+    int position = -1;
+    int level = 0;  // of the state, with no value decided
+    std::vector<int> values;
+    std::size_t next = 0;                                // the value before this one is decided
+    Product product;                                     // the rest of its term
+    std::map<std::vector<int>, std::vector<int>> terms;  // symbols after which the same is left share one
+  };
 
   // Indicators are one factor: hundreds of atoms may be settled at once, and in many places the same ones.
   std::vector<int> decided_inputs(const std::vector<int>& scope, int except) {
@@ -114,64 +139,107 @@ class CircuitSearch {
     return inputs;
   }
 
-  void append_parts(const std::vector<int>& scope, double share, std::vector<int>& factors) {
-    std::vector<Part> parts = residual_.split(scope);
-    // Small parts first: one that cannot be satisfied spares the large ones.
-    std::stable_sort(parts.begin(), parts.end(),
-                     [](const Part& a, const Part& b) { return a.positions.size() < b.positions.size(); });
-    if (parts.empty()) share_ += share;
-    for (const Part& part : parts) {
-      factors.push_back(compile(part, share / static_cast<double>(parts.size())));
-      if (factors.back() == NodeStore::kZero) return;
-    }
+  static std::int64_t bytes_of(const Part& part) {
+    return static_cast<std::int64_t>(sizeof(Part) + part.positions.capacity() * sizeof(int));
   }
 
-  int compile(const Part& part, double share) {
+  // The product of the innermost frame: of what is decided in the scope, and of the parts that are open.
+  // `share`: of all assignments.
+  void begin_product(const std::vector<int>& scope, double share) {
+    Product& product = frames_.back().product;
+    product = {};
+    product.factors = decided_inputs(scope, frames_.back().position);
+    product.parts = residual_.split(scope);
+    // Small parts first: one that cannot be satisfied spares the large ones.
+    std::stable_sort(product.parts.begin(), product.parts.end(),
+                     [](const Part& a, const Part& b) { return a.positions.size() < b.positions.size(); });
+    if (product.parts.empty()) share_ += share;
+    product.share = share / std::max(1.0, static_cast<double>(product.parts.size()));
+    for (const Part& part : product.parts) open_bytes_ += bytes_of(part);
+  }
+
+  // The next part of the innermost product has become this node.
+  void take(int node) {
+    Product& product = frames_.back().product;
+    product.factors.push_back(node);
+    ++product.next;
+    if (node != NodeStore::kZero) return;
+    for (; product.next < product.parts.size(); ++product.next)
+      open_bytes_ -= bytes_of(product.parts[product.next]);
+    product.parts.clear();
+    product.next = 0;
+  }
+
+  // The part, one of the innermost product's, becomes a node at once or a frame of its own.
+  void compile(Part& part, double share) {
     const int position = choose(part);
-    if (part.positions.size() == 1 && !part.constrained) {
+    const auto at_once = [&](int node) {
       share_ += share;
+      open_bytes_ -= bytes_of(part);
+      take(node);
+    };
+    if (part.positions.size() == 1 && !part.constrained) {
       std::vector<int> symbols;
       for (int v = state_.first_value(position); v >= 0; v = state_.next_value(position, v)) {
         symbols.push_back(shape_.input(position, v - problem_.value_begin[position]));
       }
-      return store_.sum(std::move(symbols));
+      return at_once(store_.sum(std::move(symbols)));
     }
     const auto known = known_.find(part.fingerprint);
-    if (known != known_.end()) {
-      share_ += share;
-      return known->second;
-    }
-    std::vector<int> values;
+    if (known != known_.end()) return at_once(known->second);
+    Frame frame;
+    frame.part = std::move(part);
+    frame.share = share;
+    frame.position = position;
+    frame.level = state_.level();
     for (int v = state_.first_value(position); v >= 0; v = state_.next_value(position, v))
-      values.push_back(v);
-    // Symbols after which the same is left share one term.
-    std::map<std::vector<int>, std::vector<int>> terms;
-    const int level = state_.level();
-    for (const int value : values) {
+      frame.values.push_back(v);
+    frames_.push_back(std::move(frame));
+    open_bytes_ += static_cast<std::int64_t>(sizeof(Frame));
+    if (!next_term()) end_part();
+  }
+
+  // Decides the next value of the innermost frame that propagation does not refute; false: there is none.
+  bool next_term() {
+    Frame& frame = frames_.back();
+    const double share = frame.share / static_cast<double>(frame.values.size());
+    while (frame.next < frame.values.size()) {
       count_decision();
-      const double part_share = share / static_cast<double>(values.size());
-      state_.decide(value);
+      state_.decide(frame.values[frame.next++]);
       if (state_.propagate()) {
-        std::vector<int> rest = decided_inputs(part.positions, position);
-        append_parts(part.positions, part_share, rest);
-        if (std::find(rest.begin(), rest.end(), NodeStore::kZero) == rest.end()) {
-          std::sort(rest.begin(), rest.end());
-          terms[std::move(rest)].push_back(shape_.input(position, value - problem_.value_begin[position]));
-        }
-      } else {
-        share_ += part_share;
+        begin_product(frame.part.positions, share);
+        return true;
       }
-      state_.backtrack(level);
+      share_ += share;
+      state_.backtrack(frame.level);
     }
+    return false;
+  }
+
+  void end_term() {
+    Frame& frame = frames_.back();
+    std::vector<int>& rest = frame.product.factors;
+    if (std::find(rest.begin(), rest.end(), NodeStore::kZero) == rest.end()) {
+      std::sort(rest.begin(), rest.end());
+      const int symbol = frame.values[frame.next - 1] - problem_.value_begin[frame.position];
+      frame.terms[std::move(rest)].push_back(shape_.input(frame.position, symbol));
+    }
+    state_.backtrack(frame.level);
+  }
+
+  void end_part() {
+    Frame& frame = frames_.back();
     std::vector<int> sum;
-    for (auto& [rest, symbols] : terms) {
+    for (auto& [rest, symbols] : frame.terms) {
       std::vector<int> factors = rest;
       factors.push_back(store_.sum(symbols));
       sum.push_back(store_.product(std::move(factors)));
     }
     const int node = store_.sum(std::move(sum));
-    known_.emplace(part.fingerprint, node);
-    return node;
+    known_.emplace(frame.part.fingerprint, node);
+    open_bytes_ -= static_cast<std::int64_t>(sizeof(Frame)) + bytes_of(frame.part);
+    frames_.pop_back();
+    take(node);
   }
 
   int choose(const Part& part) const {
@@ -206,6 +274,8 @@ class CircuitSearch {
   Residual residual_;
   NodeStore store_;
   FingerprintMap<int> known_;
+  std::deque<Frame> frames_;     // from the whole inwards
+  std::int64_t open_bytes_ = 0;  // of the frames and their parts
   std::int64_t decisions_ = 0;
   double share_ = 0;  // of all assignments the part, 0 to 1, that the circuit covers so far
 };

@@ -5,6 +5,7 @@
 
 #include "as2/probability.h"
 #include "asp/symbol.h"
+#include "compile/position_hints.h"
 #include "prob/observation.h"
 #include "text.h"
 
@@ -71,8 +72,9 @@ std::string stripped(const std::string& text) {
   return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
 }
 
-asp::Symbol atom_symbol(const std::string& text, const std::string& remedy) {
-  const std::string why = in_quotes(text) + " is no atom";
+// `given`: what the user wrote; `text`: how it is read.
+asp::Symbol atom_symbol(const std::string& given, const std::string& text, const std::string& remedy) {
+  const std::string why = in_quotes(given) + " is no atom";
   asp::Symbol symbol;
   try {
     symbol = asp::parse_symbol(as_printed(text));
@@ -88,11 +90,15 @@ Observable position_literal(const ConstraintProgram& program, const std::string&
                             const std::string& symbol) {
   const int position = program.find_position(name);
   if (position < 0) {
-    throw InputError("the program has no position " + in_quotes(name),
-                     {"a literal is an atom, `not` an atom, or POSITION=SYMBOL"});
+    throw InputError(
+        "the program has no position " + in_quotes(name),
+        {compile::position_hint(program, name), "a literal is an atom, `not` an atom, or POSITION=SYMBOL"});
   }
   const int index = program.find_symbol(position, symbol);
-  if (index < 0) throw InputError("position " + in_quotes(name) + " has no symbol " + in_quotes(symbol));
+  if (index < 0) {
+    throw InputError("position " + in_quotes(name) + " has no symbol " + in_quotes(symbol),
+                     {compile::symbol_names(program.positions[position])});
+  }
   return of_set(program, {position, {index}});
 }
 
@@ -178,7 +184,7 @@ Observation parse_observation(const ConstraintProgram& program, const std::strin
                           "distribution() in Python"});
       }
       const std::string name =
-          atom_symbol(piece,
+          atom_symbol(piece, piece,
                       "literals are atoms with or without `not`, and commas between them: "
                       "total(7), not carry(1,1)")
               .str();
@@ -194,10 +200,24 @@ Observation parse_observation(const ConstraintProgram& program, const std::strin
   return observation;
 }
 
+std::vector<std::string> unknown_atoms(const ConstraintProgram& program, const Observation& observation) {
+  std::vector<std::string> unknown;
+  for (const Observable& observable : observation) {
+    if (observable.known) continue;
+    if (std::binary_search(program.hidden.begin(), program.hidden.end(), observable.text)) {
+      throw InputError(
+          in_quotes(observable.text) + " is hidden by #show, so its probability cannot be computed",
+          {"show it, or leave #show out"});
+    }
+    unknown.push_back(observable.text);
+  }
+  return unknown;
+}
+
 std::vector<std::pair<std::string, Observable>> matching_atoms(const ConstraintProgram& program,
                                                                const std::string& pattern) {
-  const asp::Symbol wanted =
-      atom_symbol(with_any(pattern), "a pattern is a name with or without arguments, `_` for any: total(_)");
+  const asp::Symbol wanted = atom_symbol(
+      pattern, with_any(pattern), "a pattern is a name with or without arguments, `_` for any: total(_)");
   std::vector<std::pair<asp::Symbol, Observable>> found;
   for (const auto& [text, observable] : atoms_of(program)) {
     asp::Symbol symbol = asp::parse_symbol(text);

@@ -88,7 +88,7 @@ void for_each_clique(const decode::Problem& problem, const Take& take) {
 }
 
 // The positions in sets that no constraint connects with one another, each ascending.
-std::vector<std::vector<int>> components_of(const decode::Problem& problem) {
+std::vector<std::vector<int>> connected_sets(const decode::Problem& problem) {
   std::vector<int> parent(static_cast<std::size_t>(problem.positions));
   std::iota(parent.begin(), parent.end(), 0);
   const auto root = [&](int v) {
@@ -98,17 +98,17 @@ std::vector<std::vector<int>> components_of(const decode::Problem& problem) {
   for_each_clique(problem, [&](const std::vector<int>& clique) {
     for (const int v : clique) parent[root(v)] = root(clique.front());
   });
-  std::vector<std::vector<int>> components;
+  std::vector<std::vector<int>> sets;
   std::vector<int> index(parent.size(), -1);
   for (int v = 0; v < problem.positions; ++v) {
     int& own = index[root(v)];
     if (own < 0) {
-      own = static_cast<int>(components.size());
-      components.emplace_back();
+      own = static_cast<int>(sets.size());
+      sets.emplace_back();
     }
-    components[own].push_back(v);
+    sets[own].push_back(v);
   }
-  return components;
+  return sets;
 }
 
 // The vertices in the order in which they are eliminated.
@@ -143,27 +143,27 @@ std::vector<int> elimination_order(Graph& graph, int count) {
 }  // namespace
 
 std::vector<int> tree_order(const decode::Problem& problem) {
-  const std::vector<std::vector<int>> components = components_of(problem);
-  std::vector<int> component_of(static_cast<std::size_t>(problem.positions)), place(component_of.size());
-  for (std::size_t c = 0; c < components.size(); ++c) {
-    for (std::size_t k = 0; k < components[c].size(); ++k) {
-      component_of[components[c][k]] = static_cast<int>(c);
-      place[components[c][k]] = static_cast<int>(k);
+  const std::vector<std::vector<int>> sets = connected_sets(problem);
+  std::vector<int> set_of(static_cast<std::size_t>(problem.positions)), place(set_of.size());
+  for (std::size_t c = 0; c < sets.size(); ++c) {
+    for (std::size_t k = 0; k < sets[c].size(); ++k) {
+      set_of[sets[c][k]] = static_cast<int>(c);
+      place[sets[c][k]] = static_cast<int>(k);
     }
   }
-  std::vector<std::vector<std::vector<int>>> cliques(components.size());
+  std::vector<std::vector<std::vector<int>>> cliques(sets.size());
   for_each_clique(problem, [&](std::vector<int> clique) {
-    const auto component = static_cast<std::size_t>(component_of[clique.front()]);
+    const auto set = static_cast<std::size_t>(set_of[clique.front()]);
     for (int& v : clique) v = place[v];
-    if (components[component].size() <= kMostPositions) cliques[component].push_back(std::move(clique));
+    if (sets[set].size() <= kMostPositions) cliques[set].push_back(std::move(clique));
   });
   std::vector<int> rank(problem.real, 0);
   int next = problem.real;
   const auto eliminate = [&](int v) {
     if (v < problem.real) rank[v] = --next;
   };
-  for (std::size_t c = 0; c < components.size(); ++c) {
-    const std::vector<int>& positions = components[c];
+  for (std::size_t c = 0; c < sets.size(); ++c) {
+    const std::vector<int>& positions = sets[c];
     if (positions.size() == 1 || positions.size() > kMostPositions) {
       std::for_each(positions.rbegin(), positions.rend(), eliminate);
       continue;

@@ -170,13 +170,15 @@ Reply Jobs::run_now(const std::function<Call()>& make_call) {
   if (result.timed_out) {
     std::ostringstream seconds;
     seconds << options_.limits.seconds;
-    return error_reply(504, "stopped after " + seconds.str() +
-                                " s\nnote: a smaller instance of the program needs less; --time-limit of "
-                                "`as2 serve` raises the limit");
+    return error_reply(504,
+                       "stopped after " + seconds.str() +
+                           " s\nnote: a smaller instance of the program needs less; `time_budget` ends a "
+                           "search before, with what it has found; --time-limit of `as2 serve` raises "
+                           "the limit");
   }
   if (result.printed_too_much)
     return error_reply(422, "the answer is larger than " + std::to_string(kMostPrinted >> 20) +
-                                " MiB\nnote: ask for fewer models or samples, or run the command line");
+                                " MiB\nnote: ask for fewer models or samples, or use the command line");
   if (result.signal != 0)
     return error_reply(500, "the verb was ended by signal " + std::to_string(result.signal));
   return reply_of(result);

@@ -6,13 +6,17 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "as2/error.h"
 
 namespace as2::serve {
 namespace {
+
+constexpr double kThrownAway = 16;  // times as large as bodies may be
 
 void send(const Reply& reply, httplib::Response& response) {
   response.status = reply.status;
@@ -35,6 +39,8 @@ std::string message_of(int status) {
       return "this is not a readable HTTP request";
     case 404:
       return "there is no such page\nnote: the API is POST /api/check, decode, prob, solve, tp, verify";
+    case 405:
+      return "expected GET, HEAD or POST";
     case 413:
       return "the body is too large\nnote: --max-body of `as2 serve` raises the limit";
     case 414:
@@ -66,9 +72,12 @@ void add_api(httplib::Server& server, const CallLimits& limits, const Run& run) 
 }
 
 // Why a request's body is not read, if it is not. httplib bounds only a body that says how long it is, and
-// not what a packed one unpacks to. Who counts a length in another way than we do, a proxy say, would take
-// the rest of one request for the next.
-std::optional<Reply> refusal(const httplib::Request& request) {
+// not what a packed one unpacks to; it reads bodies of methods that we have no use for, and a body that is
+// too large to its end. Who counts a length in another way than we do, a proxy say, would take the rest of
+// one request for the next.
+std::optional<Reply> refusal(const httplib::Request& request, std::size_t body_bytes) {
+  static const std::set<std::string> methods = {"GET", "HEAD", "OPTIONS", "POST"};
+  if (methods.count(request.method) == 0) return error_reply(405, message_of(405));
   if (request.has_header("Transfer-Encoding"))
     return error_reply(411, "the body is chunked\nnote: send it whole, with its Content-Length");
   const std::string length = request.get_header_value("Content-Length");
@@ -84,6 +93,9 @@ std::optional<Reply> refusal(const httplib::Request& request) {
                        "the request has no body\nnote: send a JSON document, or to /api/solve a picture");
   if (request.has_header("Content-Encoding"))
     return error_reply(415, "the body is compressed\nnote: send it uncompressed, without Content-Encoding");
+  // One that is a little too large is read and thrown away: its sender would not see our reply before.
+  if (std::strtod(length.c_str(), nullptr) > kThrownAway * static_cast<double>(body_bytes))
+    return error_reply(413, message_of(413));
   return std::nullopt;
 }
 
@@ -97,6 +109,7 @@ httplib::Request& changeable(const httplib::Request& request) {
 void hang_up(const Reply& reply, const httplib::Request& request, httplib::Response& response) {
   changeable(request).method = "GET";
   response.status = reply.status;
+  if (reply.status == 405) response.set_header("Allow", "GET, HEAD, POST");
   response.set_header("Connection", "close");
   response.set_content_provider(reply.body.size(), "application/json",
                                 [body = reply.body](std::size_t, std::size_t, httplib::DataSink& sink) {
@@ -106,25 +119,25 @@ void hang_up(const Reply& reply, const httplib::Request& request, httplib::Respo
 }
 
 // Answered before any pattern is matched and any body read: a page's path is only looked up.
-void add_pages(httplib::Server& server, const std::map<std::string, Page>& pages) {
-  server.set_pre_routing_handler([&pages](const httplib::Request& request, httplib::Response& response) {
-    using Response = httplib::Server::HandlerResponse;
-    // Each of many ranges may be all of a page, so there is one, or all of it.
-    if (request.ranges.size() > 1) changeable(request).ranges.clear();
-    if (const auto refused = refusal(request)) {
-      changeable(request).ranges.clear();
-      hang_up(*refused, request, response);
-      return Response::Handled;
-    }
-    if (request.method != "GET" && request.method != "HEAD") return Response::Unhandled;
-    const auto page = pages.find(request.path);
-    if (page == pages.end()) {
-      send(error_reply(404, message_of(404)), response);
-      return Response::Handled;
-    }
-    response.set_content(page->second.content, page->second.type.c_str());
-    return Response::Handled;
-  });
+void add_pages(httplib::Server& server, const std::map<std::string, Page>& pages, std::size_t body_bytes) {
+  server.set_pre_routing_handler(
+      [&pages, body_bytes](const httplib::Request& request, httplib::Response& response) {
+        using Response = httplib::Server::HandlerResponse;
+        // Each of many ranges may be all of a page, and httplib cuts documents to them, too.
+        changeable(request).ranges.clear();
+        if (const auto refused = refusal(request, body_bytes)) {
+          hang_up(*refused, request, response);
+          return Response::Handled;
+        }
+        if (request.method != "GET" && request.method != "HEAD") return Response::Unhandled;
+        const auto page = pages.find(request.path);
+        if (page == pages.end()) {
+          send(error_reply(404, message_of(404)), response);
+          return Response::Handled;
+        }
+        response.set_content(page->second.content, page->second.type.c_str());
+        return Response::Handled;
+      });
 }
 
 }  // namespace
@@ -149,7 +162,7 @@ void answer_requests(httplib::Server& server, const std::map<std::string, Page>&
           send(error_reply(500, "internal error"), response);
         }
       });
-  add_pages(server, pages);
+  add_pages(server, pages, body_bytes);
   add_api(server, limits, run);
 }
 

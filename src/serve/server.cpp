@@ -79,8 +79,10 @@ class Watch {
  public:
   Watch(const std::atomic<bool>& stop, httplib::Server& server)
       : thread_(start_threads(1, [this, &stop, &server](std::size_t) {
-          while (!stop && !ended_) std::this_thread::sleep_for(std::chrono::milliseconds(50));
-          server.stop();
+          // A wish to stop that comes before the server runs is kept: httplib would pass over it.
+          while (!ended_ && !(stop && server.is_running()))
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+          if (!ended_) server.stop();
         })) {
     if (thread_.empty()) throw std::bad_alloc();
   }
@@ -127,8 +129,8 @@ void serve(const ServerOptions& options, const std::atomic<bool>& stop,
   if (port < 0)
     throw EnvironmentError(
         "cannot listen on " + options.host + ":" + std::to_string(options.port),
-        {"another program may use the port: give another by --port, or 0 for any; or the address is none of "
-         "this machine's: leave --host out"});
+        {"another program may use the port: give another by --port, or 0 for any; or the address does "
+         "not belong to this machine: leave out --host"});
   {
     const Watch watch(stop, server);
     ready(port);

@@ -253,8 +253,8 @@ std::vector<Board> vary_hard(const HardOptions& options, const std::vector<Grid>
       fruitless = boards.size() > before ? 0 : fruitless + changed.size();
     }
     if (fruitless > kChangesWithoutPuzzle)
-      throw InputError("no new puzzle of " + std::to_string(options.guesses) + " guesses in " +
-                           std::to_string(fruitless) + " changes of the " + std::to_string(list.size()) +
+      throw InputError("no new puzzle of " + std::to_string(options.guesses) + " guesses after varying " +
+                           std::to_string(fruitless) + ", starting from the " + std::to_string(list.size()) +
                            " given",
                        {"give a longer list, or ask for fewer guesses"});
   }

@@ -32,8 +32,8 @@ std::vector<Board> generate_hard(const HardOptions& options, std::size_t count, 
                                  const std::function<void(std::size_t)>& found = {});
 
 // The first `count` puzzles as hard that differ in a clue or two from those of `list`, or from one another: a
-// hundred times as many a second as climbs find. None of them is in the list, none stands twice, and they are
-// the same for any number of threads. Throws InputError if thousands of changes find none.
+// hundred times as many per second as climbs find. None of them is in the list, none stands twice, and they
+// are the same for any number of threads. Throws InputError if thousands of changes find none.
 std::vector<Board> vary_hard(const HardOptions& options, const std::vector<Grid>& list, std::size_t count,
                              int threads = 1, const std::function<void(std::size_t)>& found = {});
 

@@ -60,7 +60,7 @@ PictureFolder read_picture_folder(const std::string& path) {
           {path},
           "no picture of " + blank[0] + " has ink, nor of " + blank[1] + ": they cannot be told apart",
           {"ink is what differs from the shade of a picture's margin; transparent parts are white, so "
-           "give white ink a dark paper"});
+           "put white ink on dark paper"});
     }
   }
   if (folder.names.empty())

@@ -9,6 +9,8 @@ namespace {
 
 // Keeps a belief of 0 from forbidding what is observed, as in the circuit: its gradient can still raise it.
 constexpr double kFloor = 1e-30;
+// An example is given so many times the nodes before the run ends for want of its answer.
+constexpr std::int64_t kPatience = 64;
 
 decode::DecodeOptions options_of(const compile::ConstraintProgram& program, const QueryConfig& config) {
   decode::DecodeOptions options;
@@ -24,6 +26,12 @@ decode::DecodeOptions options_of(const compile::ConstraintProgram& program, cons
 SearchedQuery::SearchedQuery(std::shared_ptr<const compile::ConstraintProgram> program,
                              const QueryConfig& config)
     : decoder_(std::move(program)), options_(options_of(decoder_.program(), config)) {}
+
+decode::DecodeOptions SearchedQuery::patient() const {
+  decode::DecodeOptions options = options_;
+  options.node_budget *= kPatience;
+  return options;
+}
 
 torch::Tensor SearchedQuery::log_mass(const infer::Batch& batch, const torch::Tensor& beliefs) const {
   const torch::Tensor p = weighed(batch.evidence, beliefs) + kFloor;
@@ -43,10 +51,13 @@ torch::Tensor SearchedQuery::log_mass(const infer::Batch& batch, const torch::Te
     }
   }
   std::vector<std::vector<compile::Assignment>> answers;
-  for (decode::Decoded& decoded : decoder_.decode_batch(queries, options_, at::get_num_threads())) {
+  std::vector<decode::Decoded> all = decoder_.decode_batch(queries, options_, at::get_num_threads());
+  for (std::size_t n = 0; n < all.size(); ++n) {
+    decode::Decoded& decoded = all[n];
+    if (decoded.status == decode::Status::kUnknown) decoded = decoder_.decode(queries[n], patient());
     if (decoded.status == decode::Status::kUnknown)
-      throw InputError("losses.query.approx is \"search\", and " + std::to_string(options_.node_budget) +
-                           " nodes of search, and as many again, found no answer set for an example",
+      throw InputError("losses.query.approx is \"search\", and " + std::to_string(patient().node_budget) +
+                           " nodes of search found no answer set for an example",
                        {"raise losses.query.nodes"});
     std::vector<compile::Assignment>& found = answers.emplace_back();
     for (decode::Model& model : decoded.models) found.push_back(std::move(model.assignment));

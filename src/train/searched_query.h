@@ -23,6 +23,8 @@ class SearchedQuery {
   torch::Tensor log_mass(const infer::Batch& batch, const torch::Tensor& beliefs) const;
 
  private:
+  decode::DecodeOptions patient() const;
+
   decode::Decoder decoder_;
   decode::DecodeOptions options_;
 };

@@ -84,7 +84,7 @@ TEST(Gringo, DiesOfDeepTerms) {
     for (int n = 0; n < 200000; ++n) all += text;
     return all;
   };
-  const std::string crashed = "p.lp:2:1-", what = " operators and parentheses within each other";
+  const std::string crashed = "p.lp:2:1-", what = " nested operators and parentheses";
   for (const std::string& term : {many("-") + "1", "1" + many("+1"), many("f(2,") + "1" + many(")")})
     EXPECT_THAT(error_with({}, "{a}.\nq(1, " + term + ").\nr((1;2),-1)."),
                 AllOf(StartsWith(crashed), HasSubstr("200001" + what), HasSubstr("ulimit -s")));
@@ -151,7 +151,16 @@ TEST(Gringo, BadConstant) {
   EXPECT_THAT(error_with(options), StartsWith("error: the constant 'n=(((' cannot be read: syntax error"));
   options.constants = {{"n", "1/0"}};
   EXPECT_THAT(error_with(options, "{a(n)}."),
-              StartsWith("error: the constant 'n=1/0' has no value: operation undefined: (1/0)"));
+              StartsWith("error: the constant 'n=1/0' has no value: operation undefined: (1/0)\n"
+                         "note: its value must be a term that can be evaluated"));
+  // What else is wrong with the program is not the constant's fault.
+  const std::string unsafe = "p(n). {a(n)}. q(X) :- not p(X).";
+  EXPECT_THAT(error_with(options, unsafe), StartsWith("error: the constant 'n=1/0' has no value: operation"));
+  options.constants = {{"n", "3 x"}};
+  EXPECT_THAT(error_with(options, unsafe),
+              StartsWith("error: the constant 'n=3 x' cannot be read: syntax error, unexpected <IDENT"));
+  options.constants = {{"n", "3"}};
+  EXPECT_THAT(error_with(options, unsafe), StartsWith("p.lp:1:15-32: error: unsafe variables in:"));
 }
 
 TEST(ChildProcess, FeedsAndCollectsMoreThanAPipeHolds) {
@@ -169,7 +178,8 @@ TEST(ChildProcess, RunsInTheFolderNamed) {
   const test::TemporaryFolder folder;
   ChildOptions options;
   options.folder = folder.str();
-  EXPECT_EQ(run_child(find_program("pwd"), {"-P"}, "", options).out, folder.str() + "\n");
+  EXPECT_EQ(run_child(find_program("pwd"), {"-P"}, "", options).out,
+            std::filesystem::canonical(folder.path()).string() + "\n");
   options.folder = folder / "missing";
   EXPECT_THROW(run_child(find_program("pwd"), {}, "", options), EnvironmentError);
 }

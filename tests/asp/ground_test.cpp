@@ -17,6 +17,7 @@
 namespace as2::asp {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -35,6 +36,20 @@ std::string error_of(const std::string& text) {
   return "";
 }
 
+TEST(Ground, FilesThatIncludeEachOtherAsDeepAsTheyLike) {
+  constexpr int kFiles = 20000;
+  const test::TemporaryFolder folder;
+  for (int n = 0; n < kFiles; ++n) {
+    folder.put("f" + std::to_string(n) + ".lp", n + 1 < kFiles ? "#include \"f" + std::to_string(n + 1) +
+                                                                     ".lp\".\n" + (n == 0 ? "{ b }.\n" : "")
+                                                               : "{ a }.\n");
+  }
+  const GroundProgram program = ground({folder / "f0.lp"});
+  ASSERT_EQ(program.statements.size(), 2u);
+  EXPECT_EQ(program.statements[0].location.file, folder / ("f" + std::to_string(kFiles - 1) + ".lp"));
+  EXPECT_EQ(program.statements[1].location.line, 2);
+}
+
 // As clingo does, but not in silence.
 TEST(Ground, NumbersThatGringoWouldWrapAreNamed) {
   const GroundProgram program = ground_it(
@@ -42,15 +57,26 @@ TEST(Ground, NumbersThatGringoWouldWrapAreNamed) {
       "{ r(0xffffffff) ; r(99999999999999999999) }.\n");
   std::string places;
   for (const Warning& warning : program.warnings) {
-    EXPECT_THAT(warning.message, HasSubstr("does not fit 32 bits"));
+    EXPECT_THAT(warning.message, HasSubstr("does not fit in 32 bits; gringo silently wraps it around"));
     places += warning.location.str() + " ";
   }
   EXPECT_EQ(places, "p.lp:2:5-15 p.lp:2:20-31 p.lp:3:5-15 p.lp:3:21-41 ");
   GroundOptions options;
-  options.constants = {{"n", "2147483647"}};
-  EXPECT_NO_THROW(ground_text("{ a(n) }.", "p.lp", options));
-  options.constants = {{"n", "99999999999"}};
-  EXPECT_THROW(ground_text("{ a(n) }.", "p.lp", options), InputError);
+  for (const char* fits : {"2147483647", "-2147483648", "0x7fffffff", "f(-2147483648,\"4294967299\")"}) {
+    options.constants = {{"n", fits}};
+    EXPECT_NO_THROW(ground_text("{ a(n) }.", "p.lp", options)) << fits;
+  }
+  for (const char* wraps : {"99999999999", "0xffffffffff", "f(4294967297)", "--4294967299", "--2147483648",
+                            "2-(4294967297)", "0b111111111111111111111111111111111"}) {
+    options.constants = {{"n", wraps}};
+    try {
+      ground_text("{ a(n) }.", "p.lp", options);
+      FAIL() << wraps;
+    } catch (const InputError& error) {
+      EXPECT_THAT(error.what(), AllOf(HasSubstr("in the constant 'n=" + std::string(wraps) + "'"),
+                                      HasSubstr("does not fit in 32 bits")));
+    }
+  }
 }
 
 TEST(Ground, ConstraintBecomesHeadlessRuleOfItsStatement) {

@@ -42,6 +42,14 @@ TEST(Symbol, PrintsWhatItParsed) {
   for (const auto& term : random_terms(2000)) EXPECT_EQ(parse_symbol(term).str(), term);
 }
 
+TEST(Symbol, DeepOnesToo) {
+  constexpr int kDeep = 2000;
+  std::string text = "1";
+  for (int k = 0; k < kDeep; ++k) text = (k % 2 == 0 ? "f(a," : "(") + text + (k % 2 == 0 ? ")" : ",b)");
+  EXPECT_EQ(parse_symbol(text).str(), text);
+  EXPECT_THROW(parse_symbol("f(" + text + ")"), InputError);
+}
+
 TEST(Symbol, Signature) {
   EXPECT_EQ(parse_symbol("cell(1,2,3)").signature(), "cell/3");
   EXPECT_EQ(parse_symbol("-a").signature(), "-a/0");

@@ -62,7 +62,7 @@ TEST_F(BoardText, SaysThatAnotherReadingHasOneSolution) {
   answer_.reread->complete = false;
   EXPECT_THAT(
       text(),
-      HasSubstr("this is the most probable reading nearby that has only one, as far as there was time\n"));
+      HasSubstr("this is the most probable reading nearby found to have only one before time ran out\n"));
 }
 
 TEST_F(BoardText, SaysThatNoReadingHasOneOnlyWhereThatIsProved) {

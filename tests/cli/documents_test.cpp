@@ -53,6 +53,12 @@ TEST(Documents, SeveralMayEachStandOverSeveralLines) {
               ElementsAre("1: {\n\"a\": 1\n}", "4: {\n\"b\": 2\n}"));
 }
 
+// A printer that spreads documents over lines writes an empty one on one.
+TEST(Documents, AnEmptyOneSaysNothingOfTheOthers) {
+  EXPECT_THAT(documents_of("{}\n{\n\"a\": 1\n}\n{ }\n[\n1]\n"),
+              ElementsAre("1: {}", "2: {\n\"a\": 1\n}", "5: { }", "6: [\n1]"));
+}
+
 TEST(Documents, ABrokenLineStandsForItselfWhereAnotherIsADocument) {
   EXPECT_THAT(documents_of("{\"a\": 1\n{\"b\": 2}\n"), ElementsAre("1: {\"a\": 1", "2: {\"b\": 2}"));
   EXPECT_THAT(documents_of("oops\n\n]\n{\"b\": 2}\n{"),
@@ -113,10 +119,10 @@ std::string refusal(const std::string& text) {
 }
 
 TEST(Documents, WithoutAnEndAreRefused) {
-  std::string lines = "{}\n[";
+  std::string lines = "{\"a\": 1}\n[";
   while (lines.size() < kLargestText + 10) lines += "\n1,";
   EXPECT_EQ(refusal(lines), "accepted") << "one line is a document, so each is to be one";
-  lines.erase(0, 3);
+  lines.erase(0, lines.find('\n') + 1);
   EXPECT_THAT(refusal(lines), HasSubstr("f.json:1: error: is larger than 64 MiB, or has no end"));
   EXPECT_THROW(Documents("/dev/zero").next(), InputError);
   EXPECT_THROW(Documents("/").next(), InputError);

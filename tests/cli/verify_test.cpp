@@ -149,6 +149,9 @@ TEST_F(VerifyVerb, ExternalsNamedByAStreamAreOpen) {
   EXPECT_EQ(run("open.lp --assignment open.json").out, "valid\n");
   EXPECT_EQ(run("open.lp --assignment - < open.json").out, "valid\n");
   EXPECT_EQ(run_behind_pipe("open.json", "open.lp --assignment /dev/stdin").out, "valid\n");
+  put("several.lp", "#external e(1..2). [false]\n{a}. :- not e(2), a.\n");
+  put("open.json", "{\"a\": \"true\", \"e( 2 )\": \"true\"}");
+  EXPECT_EQ(run("several.lp --assignment open.json").out, "valid\n") << "as clingo prints its name";
 }
 
 TEST_F(VerifyVerb, UnderstandsSymbolsAsDecodePrintsThem) {

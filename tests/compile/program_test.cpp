@@ -7,6 +7,7 @@
 
 #include "as2/compile.h"
 #include "compile/position_hints.h"
+#include "compile/position_index.h"
 #include "compile/residual_terms.h"
 
 namespace as2::compile {
@@ -168,12 +169,27 @@ TEST(Names, OfOnesThatAreNoPositionsAreTakenForWhatTheyAre) {
   EXPECT_EQ(hint("guage( 2, _ )"), "the nearest position is 'gauge(2,_)'");
   EXPECT_EQ(hint("gauge(2, 5)"), "the atom says that position 'gauge(2,_)' has the symbol '5'");
   EXPECT_EQ(hint("load(7)"),
-            "it is an atom that the program derives; the constraint `:- not load(7).` demands it");
+            "it is an atom that the program derives; to require it, add the constraint `:- not load(7).`");
   const std::string names = "positions are named like lamp, gauge(1,_), plate(1,_)";
   EXPECT_EQ(hint("temperature"), names);
   EXPECT_EQ(hint("load(71)"), names) << "it can never hold";
   EXPECT_EQ(hint(std::string(100000, 'x')), names);
   EXPECT_EQ(position_hint(program_of("a."), "b"), "it has no position at all");
+  EXPECT_EQ(symbol_names(program.positions[0]), "its symbols are false, true");
+  EXPECT_EQ(symbol_names(program_of("{ p(1..20) } = 1.").positions[0]),
+            "its symbols are 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, …");
+}
+
+TEST(Names, AnIndexFindsThemAsPrinted) {
+  const ConstraintProgram program = program_of("{ p(a,b,\"x  y\"); p(a,c,\"x  y\") } = 1. { lamp }.");
+  const PositionIndex index(program);
+  for (const std::string name :
+       {"p(a,_,\"x  y\")", "p( a, _ ,\"x  y\" )", "p(a,_,\"x y\")", " lamp", "", "la mp"}) {
+    EXPECT_EQ(index.find(name), program.find_position(name)) << name;
+  }
+  EXPECT_EQ(index.find(" lamp"), 0);
+  EXPECT_EQ(index.find("p( a, _ ,\"x  y\" )"), 1);
+  EXPECT_EQ(index.find("la mp"), -1);
 }
 
 TEST(Choices, FreeBoundedAndConditional) {

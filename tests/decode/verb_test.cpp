@@ -66,6 +66,15 @@ TEST_F(DecodeVerb, UnsatisfiableAndDeadEndAreAnswers) {
   EXPECT_EQ(decode("pair.lp --beliefs beliefs.json --method greedy --evidence 'cell(*'"), stuck);
   EXPECT_THAT(run("pair.lp --beliefs beliefs.json --method greedy --evidence 'sell(*'").err,
               HasSubstr("no position 'sell(*'"));
+  // A pattern that leaves a parenthesis open ends where its line does, or at the blank behind its `*`.
+  write("patterns.txt", "cell(1,*\ncell(2,*\n");
+  for (const char* list : {"'cell(1,* cell(2,*'", "'cell(1,*\t cell( * , _) '", "patterns.txt",
+                           "'ce*,cell(2, *'", "'cell( * ,_)'", "'cell(1,*' --evidence 'cell(2,*'"}) {
+    EXPECT_EQ(decode(std::string("pair.lp --beliefs beliefs.json --method greedy --evidence ") + list), stuck)
+        << list;
+  }
+  EXPECT_THAT(run("pair.lp --beliefs beliefs.json --method greedy --evidence 'cell(1,* sell(2,*'").err,
+              HasSubstr("no position 'sell(2,*'"));
   write("evidence.txt", "cell(1,_)\n");
   const json greedy = decode("pair.lp --beliefs beliefs.json --method greedy --evidence evidence.txt");
   EXPECT_EQ(greedy["status"], "satisfied");
@@ -172,7 +181,8 @@ TEST_F(DecodeVerb, SaysHowToNameAFileThatBeginsWithADash) {
     write(name, "{a}.");
     const testing::Finished refused = run(name);
     EXPECT_EQ(refused.exit_code, 2);
-    EXPECT_THAT(refused.err, HasSubstr("note: " + name + " is read as options; the file is ./" + name));
+    EXPECT_THAT(refused.err,
+                HasSubstr("note: " + name + " was taken for an option; to name the file, write ./" + name));
     EXPECT_EQ(run("./" + name).exit_code, 0);
     EXPECT_EQ(run("-- " + name).exit_code, 0);
   }

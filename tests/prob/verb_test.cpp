@@ -94,7 +94,11 @@ TEST_F(ProbVerb, ContradictoryBeliefsAreAnErrorThatNamesThem) {
   const testing::Finished result = run("pair.lp --beliefs clash.json --json");
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.err, HasSubstr("P(program) = 0"));
-  EXPECT_THAT(result.err, HasSubstr("cell(1,_), cell(2,_)"));
+  EXPECT_THAT(result.err, HasSubstr("cell(1,_), cell(2,_)\nnote: this set is minimal: if any one of these "
+                                    "positions were free, there would be an answer set\nnote: `as2 decode"));
+  write("never.json", R"j({"cell(1,_)": {"1": 1}})j");
+  write("one.lp", "{ cell(1,1..2) } = 1.\n:- cell(1,1).\n");
+  EXPECT_THAT(run("one.lp --beliefs never.json").err, HasSubstr("beliefs of cell(1,_)\nnote: `as2 decode"));
   const testing::Finished best = run("pair.lp --beliefs clash.json --json --approx top-k");
   EXPECT_EQ(best.exit_code, 1);
   EXPECT_THAT(best.err, HasSubstr("P(program) = 0: no answer set agrees with the zeros in the beliefs of "
@@ -208,12 +212,43 @@ TEST_F(ProbVerb, RefusesWithTheRightExitCode) {
   EXPECT_EQ(run("pair.lp --beliefs missing.json").exit_code, 1);
 }
 
+TEST_F(ProbVerb, WhatIsMisspeltGetsAHint) {
+  const auto said = [&](const std::string& question) { return run("pair.lp " + question).err; };
+  EXPECT_THAT(said("--distribution 'total(_'"), HasSubstr("error: 'total(_' is no atom"));
+  EXPECT_THAT(said("--query 'cel(1,_)=1'"), HasSubstr("note: the nearest position is 'cell(1,_)'"));
+  EXPECT_THAT(said("--query 'total(4)=1'"), HasSubstr("add the constraint `:- not total(4).`"));
+  EXPECT_THAT(said("--query 'cell(1,_)=7'"), HasSubstr("has no symbol '7'\nnote: its symbols are 1, 2, 3"));
+}
+
+// One decision follows another, as many as there are positions.
+TEST_F(ProbVerb, AChainLongerThanTheStackIsDeep) {
+  write("chain.lp", "{ a(1..n) }.\n:- a(X), a(X+1).\n");
+  const std::string prob = "\"$AS2_BINARY\" prob chain.lp -c n=3000 --json";
+  const testing::Finished chain = run("--help >/dev/null; ulimit -s 512; " + prob);
+  ASSERT_EQ(chain.exit_code, 0) << chain.err;
+  // The ways are Fibonacci's numbers: φ^(n+2) / √5.
+  EXPECT_NEAR(json::parse(chain.out)["log_p_program"].get<double>(),
+              3002 * std::log((1 + std::sqrt(5.0)) / 2) - std::log(5.0) / 2, 1e-6);
+  // What waits to be done counts as memory, too.
+  const testing::Finished small = run("chain.lp -c n=3000 --memory-budget 4");
+  EXPECT_EQ(small.exit_code, 1);
+  EXPECT_THAT(small.err, HasSubstr("the circuit does not fit its budget"));
+}
+
 TEST_F(ProbVerb, AnAtomThatShowHidesIsNoZero) {
   write("hidden.lp", "{ a(1..2) }.\nb :- a(1).\nc :- b, a(2).\n#show a/1.\n");
   const testing::Finished hidden = run("hidden.lp --query c");
   EXPECT_EQ(hidden.exit_code, 1);
   EXPECT_THAT(hidden.err, HasSubstr("hidden by #show"));
   EXPECT_EQ(run("hidden.lp --query d").exit_code, 0);
+  // Standard input is read once.
+  const testing::Finished piped = run("- --query c < hidden.lp");
+  EXPECT_EQ(piped.exit_code, 1);
+  EXPECT_EQ(piped.err, hidden.err);
+  EXPECT_THAT(run("- --query d < hidden.lp").err, HasSubstr("'d' can never hold"));
+  // What is false everywhere is not hidden if it would be shown.
+  write("false.lp", "{ a(1..2) }.\nb :- a(1), not a(1).\n#show b/0.\n");
+  EXPECT_EQ(prob("false.lp --query b")["queries"][0]["p"], 0.0);
 }
 
 TEST_F(ProbVerb, SpeaksToPeopleToo) {

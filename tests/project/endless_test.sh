@@ -92,6 +92,21 @@ wait
 [ "$(grep -c '"assignment":{"a(1,_)":"[23]"' got)" = 2 ] || fail "answers one at a time: $(cat got err)"
 grep -q '{"error":"<stdin>:1: error: position .a(1,_). has no symbol .4' got || fail "an error in its place: $(cat got err)"
 
+# A search that would go on for hours gives what it has found when it is interrupted.
+cat >long.lp <<'END'
+{ a(X,1..6) } = 1 :- X=1..24.
+:~ a(X,V), a(Y,W), X < Y, (X*V+Y*W+V*W+X*Y) \ 5 < 3. [1,X,Y]
+END
+echo '{}' >nothing.json
+"$as2" decode long.lp --beliefs nothing.json --json >out 2>err &
+searching=$!
+until sed -n 's/^SigCgt:[[:space:]]*//p' /proc/$searching/status | grep -q '[2367abef]$'; do sleep 0.1; done
+sleep 1  # for a first answer; none would be `unknown`
+kill -INT $searching
+wait $searching || fail "an interrupted search: exit $?: $(cat err)"
+grep -q '"status":"\(satisfied\|unknown\)"' out || fail "an interrupted search: $(head -c 300 out)"
+grep -q '^stopped: ' err || fail "an interrupted search says nothing: $(cat err)"
+
 # Where the reader of the answers is gone, or the disk is full, an endless stream is not read on.
 yes '{}' | (timeout 900 "$as2" decode p.lp --beliefs - --json; echo $? >code) 2>err | head -n 1 >out
 case $(cat code) in

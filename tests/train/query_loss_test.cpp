@@ -375,22 +375,35 @@ TEST(SearchedQuery, SaysWhatCannotBe) {
   for (int x = 0; x < 10; ++x) EXPECT_EQ(digits.grad()[1][0][x].item<double>() > 0, x < 5 && x != 2) << x;
 }
 
-TEST(SearchedQuery, AnExampleWithoutAnAnswerInTimeIsRefused) {
-  const Case queens(kDigits +
-                        "{ q(R,C) : C=1..12 } = 1 :- R=1..12.\n"
-                        ":- q(R,C), q(S,C), R < S.\n:- q(R,C), q(S,D), R < S, |C-D| = S-R.\n",
+// What is chosen of numbers up to a million has to have a given sum: searched for in `nodes` steps, and in
+// many more where these do not suffice.
+double searched_sum(int numbers, std::int64_t nodes) {
+  std::string sum;
+  std::int64_t wanted = 0;
+  for (std::int64_t n = 1; n <= numbers; ++n) {
+    const std::int64_t number = (n * n * 7919 + n * 104729) % 1000003;
+    sum += (n > 1 ? "; " : "") + std::to_string(number) + ",in(" + std::to_string(n) + ") : in(" +
+           std::to_string(n) + ")";
+    if (n % 3 == 1) wanted += number;
+  }
+  const Case chosen(kDigits + "{ in(1.." + std::to_string(numbers) + ") }.\n:- #sum{ " + sum +
+                        " } != " + std::to_string(wanted) + ".\n",
                     {"digit(1,_)"});
   infer::Batch batch;
-  const auto positions = static_cast<std::int64_t>(queens.program.positions.size());
+  const auto positions = static_cast<std::int64_t>(chosen.program.positions.size());
   batch.evidence = batch.observed = torch::zeros({1, positions}, torch::kBool);
   batch.labels = torch::zeros({1, positions}, torch::kInt64);
-  const torch::Tensor beliefs = torch::ones({1, positions, queens.program.max_symbols()}, torch::kFloat64);
-  EXPECT_TRUE(std::isfinite(searched(queens, 1).log_mass(batch, beliefs).item<double>()));
+  const torch::Tensor beliefs = torch::ones({1, positions, chosen.program.max_symbols()}, torch::kFloat64);
+  return searched(chosen, 1, nodes).log_mass(batch, beliefs).item<double>();
+}
+
+TEST(SearchedQuery, AnExampleWithoutAnAnswerInTimeIsGivenMoreAndThenRefused) {
+  EXPECT_TRUE(std::isfinite(searched_sum(6, 1))) << "64 steps suffice where one does not";
   try {
-    searched(queens, 1, 2).log_mass(batch, beliefs);
-    ADD_FAILURE() << "twelve queens in four steps";
+    searched_sum(40, 1);
+    ADD_FAILURE() << "the right ones of forty numbers in 128 steps";
   } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("2 nodes of search, and as many again, found no answer set"),
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("64 nodes of search found no answer set for an example"),
                                     HasSubstr("note: raise losses.query.nodes")));
   }
 }

@@ -130,11 +130,9 @@ Json probabilities(const Json& request) {
   std::vector<int> nodes;
   for (const Json& text : request.value("queries", Json::array())) {
     queries.push_back(prob::parse_observation(*own.compiled, text.get<std::string>()));
-    for (const prob::Observable& observable : queries.back()) {
-      prob::collect_nodes(observable, nodes);
-      if (!observable.known)
-        warnings.push_back("'" + observable.text + "' can never hold: the program has no such atom");
-    }
+    for (const prob::Observable& observable : queries.back()) prob::collect_nodes(observable, nodes);
+    for (const std::string& atom : prob::unknown_atoms(*own.compiled, queries.back()))
+      warnings.push_back("'" + atom + "' can never hold: the program has no such atom");
   }
   std::sort(nodes.begin(), nodes.end());
   nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());

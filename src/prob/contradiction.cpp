@@ -1,12 +1,13 @@
-#include "cli/contradiction.h"
+#include "prob/contradiction.h"
 
 #include <algorithm>
 
 #include "as2/decoder.h"
 #include "as2/error.h"
+#include "stop.h"
 #include "text.h"
 
-namespace as2::cli {
+namespace as2::prob {
 namespace {
 
 constexpr double kSeconds = 10;  // for the search that names the constraints
@@ -14,18 +15,27 @@ constexpr double kSeconds = 10;  // for the search that names the constraints
 }  // namespace
 
 void refuse_contradiction(const compile::ConstraintProgram& program, const std::vector<int>& positions,
-                          const std::string& remedy) {
+                          const std::string& remedy, const std::string& where,
+                          const std::atomic<bool>* stop) {
   if (!positions.empty()) {
-    std::vector<std::string> names;
+    std::vector<std::string> names, notes;
     for (const int i : positions) names.push_back(program.positions[i].name);
-    throw InputError("P(program) = 0: no answer set agrees with the zeros in the beliefs of " + joined(names),
-                     {"these alone leave none, and any fewer of them would leave some; " + remedy});
+    if (positions.size() > 1) {
+      notes.push_back(
+          "this set is minimal: if any one of these positions were free, there would be an answer set");
+    }
+    notes.push_back(remedy);
+    throw InputError(
+        "P(program) = 0" + where + ": no answer set agrees with the zeros in the beliefs of " + joined(names),
+        notes);
   }
   const decode::Beliefs nothing(program.positions.size() * static_cast<std::size_t>(program.max_symbols()),
                                 1.0);
   decode::DecodeOptions options;
   options.time_budget_seconds = kSeconds;
+  options.stop = stop;
   const decode::Conflict conflict = decode::Decoder(program).decode({nothing, {}, {}, {}}, options).conflict;
+  throw_if_stopped(stop, "the search for constraints in conflict");
   std::vector<std::string> families;
   for (const int g : conflict.groups) {
     const compile::Family& family = program.families[program.groups[g].family];
@@ -37,4 +47,4 @@ void refuse_contradiction(const compile::ConstraintProgram& program, const std::
   throw InputError("P(program) = 0: the program has no answer set at all", notes);
 }
 
-}  // namespace as2::cli
+}  // namespace as2::prob
