@@ -100,7 +100,11 @@ END
 echo '{}' >nothing.json
 "$as2" decode long.lp --beliefs nothing.json --json >out 2>err &
 searching=$!
-until sed -n 's/^SigCgt:[[:space:]]*//p' /proc/$searching/status | grep -q '[2367abef]$'; do sleep 0.1; done
+tries=0  # until it catches SIGINT
+until sed -n 's/^SigCgt:[[:space:]]*//p' /proc/$searching/status | grep -q '[2367abef]$' || [ $tries = 3000 ]; do
+  tries=$((tries + 1))
+  sleep 0.1
+done
 sleep 1  # for a first answer; none would be `unknown`
 kill -INT $searching
 wait $searching || fail "an interrupted search: exit $?: $(cat err)"
