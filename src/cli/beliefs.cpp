@@ -64,9 +64,9 @@ std::string found(const json& value) {
   return shortened(json_text(value));
 }
 
-class PositionIndex {
+class NamedPositions {
  public:
-  explicit PositionIndex(const compile::ConstraintProgram& program) : program_(program), index_(program) {}
+  explicit NamedPositions(const compile::ConstraintProgram& program) : program_(program), index_(program) {}
   int require(const Document& document, const std::string& name) const {
     const int position = index_.find(name);
     return position >= 0 ? position : require_position(program_, name, locate(document, name));
@@ -146,7 +146,7 @@ void read_row(const Document& document, const compile::ConstraintProgram& progra
 }
 
 // Notes in `believed`, per position, whether the document lists it.
-decode::Beliefs parse_beliefs(const Document& document, const PositionIndex& index,
+decode::Beliefs parse_beliefs(const Document& document, const NamedPositions& index,
                               std::vector<std::string>& warnings, std::vector<char>& believed) {
   const json parsed = parse_object(document, "beliefs like {\"cell(1,1,_)\": {\"1\": 0.9, \"2\": 0.1}}");
   const compile::ConstraintProgram& program = index.program();
@@ -226,12 +226,12 @@ AtPosition split_at_position(const compile::ConstraintProgram& program, const st
 decode::Beliefs parse_beliefs(const Document& document, const compile::ConstraintProgram& program,
                               std::vector<std::string>& warnings) {
   std::vector<char> believed;
-  return parse_beliefs(document, PositionIndex(program), warnings, believed);
+  return parse_beliefs(document, NamedPositions(program), warnings, believed);
 }
 
 compile::Assignment parse_assignment(const Document& document, const compile::ConstraintProgram& program) {
   const json parsed = parse_object(document, "an assignment like {\"cell(1,1,_)\": \"5\"}");
-  const PositionIndex index(program);
+  const NamedPositions index(program);
   compile::Assignment assignment(program.positions.size(), -1);
   for (const auto& [name, given] : parsed.items()) {
     const int i = index.require(document, name);
@@ -317,7 +317,7 @@ class JsonBeliefs : public BeliefsReader::Source {
   bool only_one() override { return documents_.only_one(); }
 
  private:
-  PositionIndex index_;
+  NamedPositions index_;
   Documents documents_;
 };
 

@@ -151,6 +151,8 @@ void SoftTpReasoner::set_trained_sizes(const infer::Sizes& sizes) {
 }
 
 void SoftTpReasoner::make_shares() {
+  along_shares_ = over_shares_ = {};
+  if (trained_.symbols == 0 && trained_.groups.empty()) return;  // as in training
   const auto shares_of = [&](const Pools& pools, const auto& trained_size) {
     std::vector<float> other, own;
     bool plain = true;
