@@ -65,7 +65,7 @@ std::string solve(const std::vector<std::string>& names, const std::vector<torch
     options.stop = &stop->asked;
     boards::BoardSolver board = boards::open_board_solver(
         weights.empty() ? infer::default_model("sudoku") : std::filesystem::path(weights),
-        static_cast<int>(box),
+        box == 0 ? std::nullopt : std::optional<sudoku::Box>(static_cast<int>(box)),
         [&](const infer::Card& card, std::shared_ptr<const compile::ConstraintProgram> program) {
           return native::open_solver(card, std::move(program), /*with_guide=*/true, options, engine);
         });

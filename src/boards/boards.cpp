@@ -10,17 +10,19 @@
 
 namespace as2::boards {
 
-BoardSolver open_board_solver(const std::filesystem::path& weights, int box, const OpenSolver& open,
-                              const asp::GroundOptions& grounding) {
+BoardSolver open_board_solver(const std::filesystem::path& weights, std::optional<sudoku::Box> box,
+                              const OpenSolver& open, const asp::GroundOptions& grounding) {
   infer::Card card = infer::read_card(weights);
   infer::ProgramSource source = card.program;
-  const auto cells = static_cast<std::size_t>(box * box * box * box);
-  if (box > 0 && card.shape.positions.size() != cells) {  // the same program for boxes of another side
+  const std::size_t cells = box ? static_cast<std::size_t>(box->cells()) : 0;
+  if (box && card.shape.positions.size() != cells) {  // the same program for other boxes
     source.compiled.clear();
-    source.constants = {{"b", std::to_string(box)}};
+    source.constants = {{"b", std::to_string(box->rows)}};
+    if (!box->is_square())
+      source.constants = {{"h", std::to_string(box->rows)}, {"w", std::to_string(box->columns)}};
   }
   const auto program = infer::load_program(source, grounding);
-  if (box > 0 && program->positions.size() != cells) {
+  if (box && program->positions.size() != cells) {
     throw InputError({weights.string()},
                      "its program has " + std::to_string(program->positions.size()) +
                          " positions, the board " + std::to_string(cells) + " cells",
@@ -54,6 +56,16 @@ int grid_side(const compile::ConstraintProgram& program, const std::string& file
     if (name.find(place) == std::string::npos) refuse("found " + name + ", expected " + place + "…)");
   }
   return side;
+}
+
+sudoku::Box shown_box(const compile::ConstraintProgram& program, int side) {
+  const sudoku::Box box = sudoku::box_of_side(side).value_or(side);
+  if (box.is_square()) return box;
+  std::vector<int> first;
+  for (int cell = 0; cell < side; ++cell) first.push_back(cell / box.columns * side + cell % box.columns);
+  const bool has_boxes = std::any_of(program.groups.begin(), program.groups.end(),
+                                     [&](const compile::Group& group) { return group.positions == first; });
+  return has_boxes ? box : sudoku::Box(side);
 }
 
 infer::Scene scene_of(const vision::BoardReading& board) {

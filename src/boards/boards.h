@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "as2/solver.h"
 #include "infer/card.h"
@@ -23,10 +24,10 @@ struct BoardSolver {
   int side = 0;  // of the board, in cells
 };
 
-// The solver of these weights for the board that their card's program describes, or, unless `box` is 0, for
-// the same program with boxes of that side; InputError where they do not fit.
-BoardSolver open_board_solver(const std::filesystem::path& weights, int box, const OpenSolver& open,
-                              const asp::GroundOptions& grounding = {});
+// The solver of these weights for the board that their card's program describes, or for the same program with
+// boxes of that shape; InputError where they do not fit.
+BoardSolver open_board_solver(const std::filesystem::path& weights, std::optional<sudoku::Box> box,
+                              const OpenSolver& open, const asp::GroundOptions& grounding = {});
 
 // Whether cells hold numbers of several digits, which no network reads as one picture.
 bool has_long_numbers(const compile::ConstraintProgram& program);
@@ -34,6 +35,11 @@ bool has_long_numbers(const compile::ConstraintProgram& program);
 // How many rows and columns the board has whose cells are the program's positions: `cell(1,1,_)`,
 // `cell(1,2,_)`, …, whatever they are called. InputError at `file` for any other program.
 int grid_side(const compile::ConstraintProgram& program, const std::string& file);
+
+// The boxes that a board of that side is shown in. Six rows need not have any: boxes that are not square have
+// to be those of the program, one of whose groups holds the cells of the first. Without boxes the whole
+// board.
+sudoku::Box shown_box(const compile::ConstraintProgram& program, int side);
 
 // A picture for every cell with ink; cells stand in reading order, as the program's positions do.
 infer::Scene scene_of(const vision::BoardReading& board);

@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+#include "boards/boards.h"
 #include "cli/beliefs.h"
 #include "cli/decode_document.h"
 #include "text.h"
@@ -48,19 +49,12 @@ const std::string& symbol(const Solver& solver, int position, int index) {
   return solver.program().positions[position].symbols[index];
 }
 
-// The side of the boxes that the board is shown in; without boxes that of the board.
-int box_of(int side) {
-  const int box = static_cast<int>(std::lround(std::sqrt(side)));
-  return box * box == side ? box : side;
-}
-
 // One row of a board: `cell(position)` gives text of the same width for all, not counting colour codes.
 template <class Cell>
-std::string row_text(int row, int side, const Cell& cell) {
-  const int box = box_of(side);
+std::string row_text(int row, int side, const sudoku::Box& box, const Cell& cell) {
   std::string text;
   for (int column = 0; column < side; ++column) {
-    if (column > 0 && column % box == 0) text += "| ";
+    if (column > 0 && column % box.columns == 0) text += "| ";
     text += cell(row * side + column);
   }
   return text;
@@ -68,7 +62,8 @@ std::string row_text(int row, int side, const Cell& cell) {
 
 void append_boards(const Solver& solver, const Answer& answer, const BoardTextOptions& options,
                    std::ostream& out) {
-  const int side = side_of(solver), box = box_of(side);
+  const int side = side_of(solver);
+  const sudoku::Box box = boards::shown_box(solver.program(), side);
   std::size_t width = 1;
   for (const compile::Position& position : solver.program().positions) {
     for (const std::string& own : position.symbols) width = std::max(width, own.size());
@@ -91,13 +86,14 @@ void append_boards(const Solver& solver, const Answer& answer, const BoardTextOp
     return cell(symbol(solver, i, at), kept ? ' ' : '*', kept ? kBold : kAlarm);
   };
   std::string rule;
-  for (int k = 0; k < side / box; ++k)
-    rule += std::string(k == 0 ? "" : "+-") + std::string((width + 1) * static_cast<std::size_t>(box), '-');
+  for (int k = 0; k < side / box.columns; ++k)
+    rule += std::string(k == 0 ? "" : "+-") +
+            std::string((width + 1) * static_cast<std::size_t>(box.columns), '-');
   const std::string heading = "read";
   out << "  " << heading << std::string(rule.size() + 4 - heading.size(), ' ') << "answer\n";
   for (int row = 0; row < side; ++row) {
-    if (row > 0 && row % box == 0) out << "  " << rule << "    " << rule << '\n';
-    out << "  " << row_text(row, side, read) << "    " << row_text(row, side, solved) << '\n';
+    if (row > 0 && row % box.rows == 0) out << "  " << rule << "    " << rule << '\n';
+    out << "  " << row_text(row, side, box, read) << "    " << row_text(row, side, box, solved) << '\n';
   }
 }
 

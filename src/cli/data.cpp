@@ -138,7 +138,7 @@ void parse_clues(const std::string& text, sudoku::GenerateOptions& options) {
 std::vector<sudoku::Grid> puzzles_of_side_9(const std::string& path) {
   std::vector<sudoku::Grid> puzzles;
   for (sudoku::Board& board : sudoku::read_boards(path)) {
-    if (sudoku::box_of_cells(board.puzzle.size()) != 3)
+    if (board.puzzle.size() != 81)
       throw InputError({path}, "--near takes 9x9 puzzles, and puzzle " + std::to_string(puzzles.size() + 1) +
                                    " has " + std::to_string(board.puzzle.size()) + " cells");
     puzzles.push_back(std::move(board.puzzle));
@@ -178,9 +178,13 @@ Action declare_sudoku(CLI::App& command) {
   command.add_option("--seed", options->generate.seed, "The same seed gives the same list on any machine")
       ->check(a_seed())
       ->capture_default_str();
-  command.add_option("--box", options->generate.box, "Side of a box: 2, 3 or 4 (4x4, 9x9, 16x16)")
-      ->check(CLI::Range(2, 4))
-      ->capture_default_str();
+  command
+      .add_option_function<std::string>(
+          "--box", [options](const std::string& name) { options->generate.box = *sudoku::find_box(name); },
+          "Side of a square box: 2, 3 or 4 (4x4, 9x9, 16x16); or its rows and columns: 2x3, 2x4, 2x5, 3x4 or "
+          "3x5 (6x6, 8x8, 10x10, 12x12, 15x15)")
+      ->check(a_box())
+      ->default_str(sudoku::name_of(options->generate.box));
   command.add_option("--threads", options->threads, "Threads")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
@@ -231,12 +235,13 @@ Action declare_sudoku(CLI::App& command) {
     const bool interrupted = made < options->count;
     // A file of that name may be worth more than nothing.
     if (made > 0 || !interrupted) options->write(text);
+    const sudoku::Box box = options->generate.box;
     Json histogram = Json::object();
     for (const auto& [count, puzzles] : clues) histogram[std::to_string(count)] = puzzles;
     return options->finish({{"out", options->out},
                             {"count", made},
                             {"seed", options->generate.seed},
-                            {"box", options->generate.box},
+                            {"box", box.is_square() ? Json(box.rows) : Json(sudoku::name_of(box))},
                             {"clues", histogram},
                             {"interrupted", interrupted}},
                            std::to_string(made) +

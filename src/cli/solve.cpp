@@ -36,7 +36,7 @@ struct SolveArguments {
   std::vector<std::string> images;
   std::string model, out, debug_dir;
   std::optional<double> threshold;
-  int box = 0;
+  std::optional<sudoku::Box> box;
   EngineChoice engine;
   GroundingLimits grounding;
   bool explain = false, json = false, verbose = false, score = false;
@@ -303,10 +303,11 @@ Action declare_solve_on(CLI::App& command, const std::vector<Engine>& engines) {
                   "Lists digits read with less confidence than this; default: 0.9")
       ->check(number_between(0, 1));
   command
-      .add_option(
-          "--box", arguments->box,
-          "Side of a Sudoku's box: 2 for 4x4 boards; without it the board is the one of the model's card")
-      ->check(CLI::Range(2, 4));
+      .add_option_function<std::string>(
+          "--box", [arguments](const std::string& name) { arguments->box = sudoku::find_box(name); },
+          "Side of a Sudoku's box: 2 for 4x4 boards; or its rows and columns: 2x3 for 6x6; without it the "
+          "board is the one of the model's card")
+      ->check(a_box());
   command
       .add_option("--passes", arguments->engine.solver.passes,
                   "The most passes of the reasoner; default: eval_passes of its card")

@@ -272,6 +272,22 @@ json warn_of_shortcuts(const TrainArguments& a, const train::Config& config, con
   return nullptr;
 }
 
+// A reasoner that starts from weights for another size goes on taking means as these have learnt to
+// (infer/sizes.h).
+void keep_sizes(train::Settings& settings, const train::Config& config, const train::Task& task,
+                bool writes) {
+  const std::string& from = config.reasoner_from.empty() ? config.start_from : config.reasoner_from;
+  // Only rank 0 needs the file; it refuses a worker that has come to other settings.
+  if (std::error_code none; from.empty() || (!writes && !fs::exists(from, none))) return;
+  const json asked = settings.section("model").value("reasoner", json::object());
+  if (asked.value("kind", "soft-tp") != "soft-tp" || asked.contains("sizes")) return;
+  const infer::Card card = infer::read_card(from);
+  const std::vector<int> kept = card.trained_sizes().list();
+  if (card.network.kind == infer::ReasonerKind::kSoftTp &&
+      kept != infer::ProgramShape::of(task.program()).sizes().list())
+    settings.set("model.reasoner.sizes", kept);
+}
+
 // `resumed`: the configuration of the run to be resumed; empty for a new run.
 Prepared prepare(const TrainArguments& a, const std::string& resumed, const Report& report, bool writes) {
   train::Settings settings = a.resume.empty() ? train::layered_settings(a.task, a.preset, overrides_of(a))
@@ -303,7 +319,13 @@ Prepared prepare(const TrainArguments& a, const std::string& resumed, const Repo
   task_options.report = [&](const std::string& text) { report.say(text); };
   if (writes) task_options.warn = [](const asp::Warning& warning) { print_warnings({warning}); };
   prepared.task = std::make_unique<train::Task>(config, task_options);
+  keep_sizes(settings, config, *prepared.task, writes);
   prepared.model = train::read_model(settings, static_cast<std::int64_t>(prepared.task->classes().size()));
+  if (const std::size_t sizes = prepared.model.soft_tp.sizes.size(),
+      families = prepared.task->program().families.size();
+      sizes > 0 && sizes != families + 1)
+    settings.refuse("model.reasoner.sizes", "the symbols' and one for each of the program's " +
+                                                std::to_string(families) + " families");
   settings.refuse_unused();
   settings.amend("perception_from", fs::path(config.perception_from).filename().string());
   settings.amend("reasoner_from", fs::path(config.reasoner_from).filename().string());

@@ -9,6 +9,8 @@
 #include <limits>
 #include <string>
 
+#include "sudoku/board.h"
+
 namespace as2::cli {
 
 // A number from `low` to `high`. CLI::Range lets `nan` pass, because it is neither below `low` nor above
@@ -42,6 +44,14 @@ inline CLI::Validator whole_number_from(std::int64_t low) {
 
 inline CLI::Validator a_seed() {
   return whole_number_from(0);
+}
+
+// A shape that boxes of Sudoku have.
+inline CLI::Validator a_box() {
+  const auto check = [](const std::string& name) -> std::string {
+    return sudoku::find_box(name) ? "" : name + " is no box: there are " + sudoku::box_names();
+  };
+  return CLI::Validator(check, "", "box");
 }
 
 // An option whose value is the empty text was meant to have one: a variable of the shell is not set.

@@ -201,6 +201,11 @@ Sizes ProgramShape::sizes() const {
   return sizes;
 }
 
+Sizes Card::trained_sizes() const {
+  const bool kept = network.kind == ReasonerKind::kSoftTp && !network.soft_tp.sizes.empty();
+  return kept ? Sizes::of(network.soft_tp.sizes) : shape.sizes();
+}
+
 fs::path card_path(const fs::path& weights) {
   return fs::path(weights).replace_extension(".json");
 }
@@ -236,6 +241,12 @@ Card read_card(const fs::path& weights) {
   card.network = model_options(fields.get("model"), [&](const std::string&) { return SourceLocation{file}; });
   card.program = read_source(fields.get("program"), file);
   card.shape = read_shape(fields.get("program"), file);
+  if (const std::size_t sizes = card.network.soft_tp.sizes.size();
+      sizes > 0 && sizes != card.shape.families.size() + 1) {
+    throw InputError({file}, "the field 'model.reasoner.sizes' has " + std::to_string(sizes) +
+                                 " numbers, expected the symbols' and one for each of " +
+                                 std::to_string(card.shape.families.size()) + " families");
+  }
   card.pictures = read_pictures(fields.get("pictures"), card.network, file);
   card.sha256 = Fields(fields.get("weights"), "weights.", file).text("sha256");
   if (card.sha256.size() != 64 || card.sha256.find_first_not_of("0123456789abcdef") != std::string::npos)

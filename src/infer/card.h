@@ -60,6 +60,9 @@ struct Card {
   std::string sha256;                               // of the weights
   std::string source;                               // data.source; empty where the card says nothing of it
   nlohmann::json about = nlohmann::json::object();  // the rest
+
+  // What the reasoner has learnt to take means over.
+  Sizes trained_sizes() const;
 };
 
 // The files beside the weights: the same name with `.json` and `.toml`.

@@ -53,6 +53,7 @@ void fields(SoftTpReasonerOptions& o, Field&& field) {
   field("path_noise", o.path_noise);
   field("residual_tolerance", o.residual_tolerance);
   field("decided", o.decided);
+  field("sizes", o.sizes, kMostChannels);
 }
 
 template <class Field>
@@ -129,6 +130,8 @@ class Writer {
   void operator()(const char* name, const Value& value, std::int64_t = 0) const {
     if constexpr (std::is_enum_v<Value>) {
       out_[name] = name_of(value);
+    } else if constexpr (std::is_same_v<Value, std::vector<int>>) {
+      if (!value.empty()) out_[name] = value;
     } else {
       out_[name] = value;
     }
@@ -164,6 +167,12 @@ class Reader {
       value = found->get<Value>();
     } else if constexpr (std::is_floating_point_v<Value>) {
       expect(found->is_number());
+      value = found->get<Value>();
+    } else if constexpr (std::is_same_v<Value, std::vector<int>>) {
+      expect(found->is_array());
+      for (const json& size : *found) {
+        if (size != json(0)) section_.count(name, size, most);
+      }
       value = found->get<Value>();
     } else {
       expect(found->is_array() && found->size() == value.size());

@@ -66,6 +66,9 @@ struct SoftTpReasonerOptions {
   double path_noise = 0;            // Gaussian noise of this size on a state that goes on after `passes`
   double residual_tolerance = 0.1;  // halting: every |p − T_P(p)| below this,
   double decided = 0.95;            // and every position's largest belief above this
+  // Sizes::list() of what means are taken as over (infer/sizes.h), in training and after it; empty: as over
+  // the program that the weights are trained on.
+  std::vector<int> sizes;
 };
 
 // Recurrent relational network (Palm, Paquet, Winther, NeurIPS 2018); the defaults are theirs for Sudoku.

@@ -16,6 +16,14 @@ namespace as2::infer {
 struct Sizes {
   int symbols = 0;
   std::vector<int> groups;  // [families]
+
+  // As the setting model.reasoner.sizes has them: the symbols, then each family's groups.
+  static Sizes of(const std::vector<int>& list) { return {list.at(0), {list.begin() + 1, list.end()}}; }
+  std::vector<int> list() const {
+    std::vector<int> all{symbols};
+    all.insert(all.end(), groups.begin(), groups.end());
+    return all;
+  }
 };
 
 // An atom of belief p weighs `other` + `own` · p, divided by the sum over the set.

@@ -74,7 +74,7 @@ Networks::Networks(const infer::Card& card, std::shared_ptr<const compile::Const
       break;
     case infer::ReasonerKind::kSoftTp:
       reasoner_ = std::make_unique<SoftTpReasoner>(version, card.network.soft_tp, *program_, weights,
-                                                   card.shape.sizes());
+                                                   card.trained_sizes());
       break;
     case infer::ReasonerKind::kRelational:
     case infer::ReasonerKind::kSatNet:

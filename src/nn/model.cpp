@@ -95,7 +95,7 @@ std::shared_ptr<Model> load_model(const infer::Card& card, const compile::Constr
   const formats::SafeTensorFile file = infer::read_weights(card);
   infer::check_program(card, program);
   auto model = std::make_shared<Model>(card.network, program);
-  if (model->reasoner) model->reasoner->set_trained_sizes(card.shape.sizes());
+  if (model->reasoner) model->reasoner->set_trained_sizes(card.trained_sizes());
   unpack_module(*model, file, card.weights);
   model->eval();
   return model;

@@ -105,6 +105,7 @@ SoftTpReasoner::SoftTpReasoner(const SoftTpReasonerOptions& options,
   AS2_REQUIRE(options.width > 0 && options.heads > 0 && options.width % options.heads == 0,
               "the width must be a multiple of the number of heads");
   structure_.families = static_cast<std::int64_t>(program.families.size());
+  if (!options.sizes.empty()) trained_ = infer::Sizes::of(options.sizes);
   bind(program);
 
   using torch::nn::LayerNorm;

@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <numeric>
 #include <string>
 
@@ -30,43 +31,67 @@ namespace as2::sudoku {
 namespace {
 
 constexpr std::int64_t kNoBudget = INT64_MAX;
-// Grids per puzzle before a range counts as out of reach: about half a minute for 9×9 and 16×16.
-constexpr int max_attempts(int box) {
-  return box == 2 ? 20000 : box == 3 ? 200000 : 500;
+
+struct Reach {
+  int fewest;    // clues that a puzzle with one solution is known to have
+  int dug;       // digging rarely gets below this many
+  int attempts;  // grids per puzzle before a range counts as out of reach: half a minute at most, about
+};
+
+constexpr Reach reach_of(Box box) {
+  switch (box.side()) {
+    case 4:
+      return {4, 4, 20000};
+    case 6:
+      return {8, 8, 200000};
+    case 8:
+      return {14, 17, 200000};
+    case 9:
+      return {17, 21, 200000};
+    case 10:
+      return {22, 30, 100000};
+    case 12:
+      return {30, 44, 20000};
+    case 15:
+      return {48, 77, 1000};
+    default:
+      return {55, 95, 500};
+  }
 }
 
-int box_of(const Grid& grid) {
-  const int box = box_of_cells(grid.size());
-  AS2_REQUIRE(box != 0, "a grid has 16, 81 or 256 cells");
-  return box;
+Box box_of(const Grid& grid) {
+  const std::optional<Box> box = box_of_cells(grid.size());
+  AS2_REQUIRE(box, "no board has so many cells");
+  return *box;
 }
 
-// Calls `work` with the box size as a compile-time constant.
-template <typename Work>
-auto with_box(int box, Work work) {
-  if (box == 2) return work(std::integral_constant<int, 2>{});
-  if (box == 3) return work(std::integral_constant<int, 3>{});
-  AS2_REQUIRE(box == 4, "box sizes are 2, 3 and 4");
-  return work(std::integral_constant<int, 4>{});
+// Calls `work` with an empty board of that shape, whose type holds the shape as compile-time constants.
+template <std::size_t k = 0, typename Work>
+auto with_state(Box box, const Work& work) {
+  if constexpr (k + 1 < kBoxes.size()) {
+    if (box != kBoxes[k]) return with_state<k + 1>(box, work);
+  }
+  AS2_REQUIRE(box == kBoxes[k], "there is no such box");
+  return work(SudokuState<kBoxes[k].rows, kBoxes[k].columns>());
 }
 
-template <int kBox>
-SudokuState<kBox> random_solution(Random& random) {
-  constexpr int kSide = kBox * kBox;
+template <typename State>
+State random_solution(Random& random) {
+  constexpr int kRows = State::kBox.rows, kColumns = State::kBox.columns, kSide = State::kSide;
   for (;;) {
-    std::array<std::uint8_t, kSide * kSide> grid{};
+    std::array<std::uint8_t, State::kCells> grid{};
     std::array<std::uint8_t, kSide> digits;
     std::iota(digits.begin(), digits.end(), std::uint8_t{1});
-    for (int box = 0; box < kBox; ++box) {
+    for (int box = 0; box < std::min(kRows, kColumns); ++box) {
       random.shuffle(digits.begin(), kSide);
       for (int k = 0; k < kSide; ++k)
-        grid[(box * kBox + k / kBox) * kSide + box * kBox + k % kBox] = digits[k];
+        grid[(box * kRows + k / kColumns) * kSide + box * kColumns + k % kColumns] = digits[k];
     }
-    SudokuState<kBox> start;
+    State start;
     start.load(grid.data());
     std::int64_t budget = 500;
     if (start.count(1, budget, grid.data(), &random) == 1 && budget >= 0) {
-      SudokuState<kBox> solution;
+      State solution;
       solution.load(grid.data());
       return solution;
     }
@@ -74,9 +99,9 @@ SudokuState<kBox> random_solution(Random& random) {
 }
 
 // Takes clues out of `state` until `target` are left or none can go; returns how many are left.
-template <int kBox>
-int dig(SudokuState<kBox>& state, int target, Random& random) {
-  constexpr int kCells = SudokuState<kBox>::kCells;
+template <typename State>
+int dig(State& state, int target, Random& random) {
+  constexpr int kCells = State::kCells;
   std::array<std::uint8_t, kCells> order;
   std::iota(order.begin(), order.end(), std::uint8_t{0});
   random.shuffle(order.begin(), kCells);
@@ -87,7 +112,7 @@ int dig(SudokuState<kBox>& state, int target, Random& random) {
     state.lift(cell);
     if (!state.is_single(cell, bit)) {
       state.bar(cell, bit);
-      // On 16×16 boards a refutation can take long; a clue stays if it is not shown in time to be redundant.
+      // On large boards a refutation can take long; a clue stays if it is not shown in time to be redundant.
       std::int64_t budget = 1000;
       if (state.count(1, budget, nullptr, nullptr) > 0) {
         state.put_back(cell, bit);
@@ -101,9 +126,8 @@ int dig(SudokuState<kBox>& state, int target, Random& random) {
 }
 
 void check_range(const GenerateOptions& options) {
-  AS2_REQUIRE(options.box >= 2 && options.box <= 4, "box sizes are 2, 3 and 4");
-  const int cells = options.box * options.box * options.box * options.box;
-  const int fewest = options.box == 2 ? 4 : options.box == 3 ? 17 : 55;
+  AS2_REQUIRE(std::count(kBoxes.begin(), kBoxes.end(), options.box) == 1, "there is no such box");
+  const int cells = options.box.cells(), fewest = reach_of(options.box).fewest;
   const std::string range = std::to_string(options.min_clues) + "-" + std::to_string(options.max_clues);
   if (options.min_clues > options.max_clues || options.max_clues < fewest || options.min_clues > cells) {
     throw InputError("no puzzle has " + range + " clues",
@@ -112,29 +136,59 @@ void check_range(const GenerateOptions& options) {
   }
 }
 
-template <int kBox>
+template <typename State>
 Board generate_one(const GenerateOptions& options, Random& random) {
-  const int cells = SudokuState<kBox>::kCells;
-  for (int attempt = 0; attempt < max_attempts(kBox); ++attempt) {
-    SudokuState<kBox> state = random_solution<kBox>(random);
-    Board board{Grid(cells), Grid(cells)};
+  constexpr int kCells = State::kCells, kSide = State::kSide;
+  constexpr Reach kReach = reach_of(State::kBox);
+  for (int attempt = 0; attempt < kReach.attempts; ++attempt) {
+    State state = random_solution<State>(random);
+    Board board{Grid(kCells), Grid(kCells)};
     state.store(board.solution.data());
-    const int target = random.between(options.min_clues, std::min(options.max_clues, cells));
+    const int target = random.between(options.min_clues, std::min(options.max_clues, kCells));
     if (dig(state, target, random) <= options.max_clues) {
       state.store(board.puzzle.data());
       return board;
     }
   }
+  const std::string side = std::to_string(kSide);
   throw InputError("no puzzle of at most " + std::to_string(options.max_clues) + " clues in " +
-                       std::to_string(max_attempts(kBox)) + " grids",
-                   {"digging rarely gets below 21 clues on 9x9 and 95 on 16x16: raise the upper end of the "
-                    "range, or use a public list of 17-clue puzzles"});
+                       std::to_string(kReach.attempts) + " grids",
+                   {"digging rarely gets below " + std::to_string(kReach.dug) + " clues on " + side + "x" +
+                    side + ": raise the upper end of the range" +
+                    (kSide == 9 ? ", or use a public list of 17-clue puzzles" : "")});
 }
 
 }  // namespace
 
-int box_of_cells(std::size_t cells) {
-  return cells == 16 ? 2 : cells == 81 ? 3 : cells == 256 ? 4 : 0;
+std::optional<Box> find_box(const std::string& name) {
+  const auto* const found =
+      std::find_if(kBoxes.begin(), kBoxes.end(), [&](Box box) { return name_of(box) == name; });
+  return found == kBoxes.end() ? std::nullopt : std::optional(*found);
+}
+
+std::string name_of(Box box) {
+  const std::string rows = std::to_string(box.rows);
+  return box.is_square() ? rows : rows + "x" + std::to_string(box.columns);
+}
+
+std::string box_names() {
+  std::string names;
+  for (const Box box : kBoxes) names += (names.empty() ? "" : ", ") + name_of(box);
+  return names;
+}
+
+std::optional<Box> box_of_cells(std::size_t cells) {
+  for (const Box box : kBoxes) {
+    if (static_cast<std::size_t>(box.cells()) == cells) return box;
+  }
+  return std::nullopt;
+}
+
+std::optional<Box> box_of_side(int side) {
+  if (const auto box = box_of_cells(static_cast<std::size_t>(side) * static_cast<std::size_t>(side)))
+    return box;
+  const Box square(static_cast<int>(std::lround(std::sqrt(side))));
+  return square.side() == side ? std::optional(square) : std::nullopt;
 }
 
 int clue_count(const Grid& puzzle) {
@@ -142,8 +196,7 @@ int clue_count(const Grid& puzzle) {
 }
 
 bool is_consistent(const Grid& grid) {
-  return with_box(box_of(grid), [&](auto box) {
-    SudokuState<box.value> state;
+  return with_state(box_of(grid), [&](auto state) {
     return std::all_of(grid.begin(), grid.end(), [&](int digit) { return digit <= state.kSide; }) &&
            state.load(grid.data());
   });
@@ -155,8 +208,7 @@ bool is_solved(const Grid& grid) {
 
 int count_solutions(const Grid& puzzle, int limit) {
   if (!is_consistent(puzzle)) return 0;
-  return with_box(box_of(puzzle), [&](auto box) {
-    SudokuState<box.value> state;
+  return with_state(box_of(puzzle), [&](auto state) {
     state.load(puzzle.data());
     std::int64_t budget = kNoBudget;
     return state.count(limit, budget, nullptr, nullptr);
@@ -165,8 +217,7 @@ int count_solutions(const Grid& puzzle, int limit) {
 
 std::optional<Grid> solve(const Grid& puzzle) {
   if (!is_consistent(puzzle)) return std::nullopt;
-  return with_box(box_of(puzzle), [&](auto box) -> std::optional<Grid> {
-    SudokuState<box.value> state;
+  return with_state(box_of(puzzle), [&](auto state) -> std::optional<Grid> {
     state.load(puzzle.data());
     std::int64_t budget = kNoBudget;
     Grid grid(puzzle.size());
@@ -175,8 +226,8 @@ std::optional<Grid> solve(const Grid& puzzle) {
   });
 }
 
-Symmetry Symmetry::identity(int box) {
-  const int side = box * box;
+Symmetry Symmetry::identity(Box box) {
+  const int side = box.side();
   Symmetry symmetry;
   symmetry.digits.resize(side + 1);
   symmetry.rows.resize(side);
@@ -188,58 +239,68 @@ Symmetry Symmetry::identity(int box) {
 }
 
 std::vector<int> line_order(const std::vector<int>& bands, const std::vector<std::vector<int>>& within) {
-  const int box = static_cast<int>(bands.size());
   std::vector<int> order;
-  for (int band = 0; band < box; ++band) {
-    for (const int line : within[band]) order.push_back(bands[band] * box + line);
+  for (std::size_t band = 0; band < bands.size(); ++band) {
+    const int first = bands[band] * static_cast<int>(within[band].size());
+    for (const int line : within[band]) order.push_back(first + line);
   }
   return order;
 }
 
 namespace {
 
+std::vector<int> ascending(int count) {
+  std::vector<int> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
+}
+
+std::vector<std::vector<int>> permutations(int count) {
+  std::vector<std::vector<int>> all;
+  std::vector<int> order = ascending(count);
+  do all.push_back(order);
+  while (std::next_permutation(order.begin(), order.end()));
+  return all;
+}
+
 // Every order equally likely: first the bands, then the lines of each.
-std::vector<int> random_line_order(int box, Random& random) {
-  std::vector<int> bands(box);
-  std::iota(bands.begin(), bands.end(), 0);
-  std::vector<std::vector<int>> within(box, bands);
-  random.shuffle(bands.begin(), static_cast<std::uint32_t>(box));
-  for (std::vector<int>& lines : within) random.shuffle(lines.begin(), static_cast<std::uint32_t>(box));
-  return line_order(bands, within);
+std::vector<int> random_line_order(int bands, int lines, Random& random) {
+  std::vector<int> order = ascending(bands);
+  std::vector<std::vector<int>> within(bands, ascending(lines));
+  random.shuffle(order.begin(), static_cast<std::uint32_t>(bands));
+  for (std::vector<int>& own : within) random.shuffle(own.begin(), static_cast<std::uint32_t>(lines));
+  return line_order(order, within);
 }
 
 }  // namespace
 
-std::vector<std::vector<int>> line_orders(int box) {
+std::vector<std::vector<int>> line_orders(int bands, int lines) {
+  constexpr std::size_t kMost = 4096;
+  const std::vector<std::vector<int>> of_bands = permutations(bands), of_lines = permutations(lines);
+  std::size_t total = of_bands.size();
+  for (int band = 0; band < bands; ++band) total *= of_lines.size();
   std::vector<std::vector<int>> all;
-  if (box > 3) {
+  if (total > kMost) {
     Random random(0);
-    for (int n = 0; n < 4096; ++n) all.push_back(random_line_order(box, random));
+    while (all.size() < kMost) all.push_back(random_line_order(bands, lines, random));
     return all;
   }
-  std::vector<int> order(box);
-  std::iota(order.begin(), order.end(), 0);
-  std::vector<std::vector<int>> orders;
-  do orders.push_back(order);
-  while (std::next_permutation(order.begin(), order.end()));
-  const int count = static_cast<int>(orders.size());
-  int total = count;
-  for (int band = 0; band < box; ++band) total *= count;
-  for (int n = 0; n < total; ++n) {
+  for (std::size_t n = 0; n < total; ++n) {
     std::vector<std::vector<int>> within;
-    int rest = n / count;
-    for (int band = 0; band < box; ++band, rest /= count) within.push_back(orders[rest % count]);
-    all.push_back(line_order(orders[n % count], within));
+    std::size_t rest = n / of_bands.size();
+    for (int band = 0; band < bands; ++band, rest /= of_lines.size())
+      within.push_back(of_lines[rest % of_lines.size()]);
+    all.push_back(line_order(of_bands[n % of_bands.size()], within));
   }
   return all;
 }
 
-Symmetry Symmetry::random(int box, Random& random) {
+Symmetry Symmetry::random(Box box, Random& random) {
   Symmetry symmetry = identity(box);
-  random.shuffle(symmetry.digits.begin() + 1, static_cast<std::uint32_t>(box * box));
-  symmetry.rows = random_line_order(box, random);
-  symmetry.columns = random_line_order(box, random);
-  symmetry.transpose = random.below(2) == 1;
+  random.shuffle(symmetry.digits.begin() + 1, static_cast<std::uint32_t>(box.side()));
+  symmetry.rows = random_line_order(box.columns, box.rows, random);
+  symmetry.columns = random_line_order(box.rows, box.columns, random);
+  symmetry.transpose = box.is_square() && random.below(2) == 1;
   return symmetry;
 }
 
@@ -263,7 +324,7 @@ Board Symmetry::apply(const Board& board) const {
 Board generate(const GenerateOptions& options, std::uint64_t index) {
   check_range(options);
   Random random(options.seed, index);
-  return with_box(options.box, [&](auto box) { return generate_one<box.value>(options, random); });
+  return with_state(options.box, [&](auto state) { return generate_one<decltype(state)>(options, random); });
 }
 
 std::vector<Board> generate(const GenerateOptions& options, std::uint64_t first, std::size_t count,

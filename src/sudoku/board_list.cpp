@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <string_view>
 #include <thread>
 
@@ -21,25 +22,25 @@ struct Line {
   [[noreturn]] void fail(const std::string& message, int column = 0) const {
     throw InputError(
         {file, number, column}, message,
-        {"a line is a puzzle of 16, 81 or 256 characters (`.` or `0` is blank), alone or followed "
-         "by `,solution` or `:word:solution`"});
+        {"a line is a puzzle of 16, 36, 64, 81, 100, 144, 225 or 256 characters (`.` or `0` is blank), alone "
+         "or followed by `,solution` or `:word:solution`"});
   }
 };
 
 // Reads the characters text[from, to) of the line.
 Grid read_grid(std::string_view text, std::size_t from, std::size_t to, const char* what, const Line& line) {
   const std::size_t cells = to - from;
-  const int box = box_of_cells(cells);
-  if (box == 0) line.fail(std::string("a ") + what + " of " + std::to_string(cells) + " characters");
+  const std::optional<Box> box = box_of_cells(cells);
+  if (!box) line.fail(std::string("a ") + what + " of " + std::to_string(cells) + " characters");
+  const std::string side = std::to_string(box->side());
   Grid grid(cells);
   for (std::size_t k = 0; k < cells; ++k) {
     const char c = text[from + k];
     const std::size_t digit = c == '0'               ? 0
                               : c >= 'a' && c <= 'g' ? static_cast<std::size_t>(c - 'a' + 10)
                                                      : kSymbols.find(c);
-    if (digit == std::string_view::npos || digit > static_cast<std::size_t>(box * box)) {
-      line.fail(std::string("'") + c + "' is not a digit of a " + std::to_string(box * box) + "x" +
-                    std::to_string(box * box) + " board",
+    if (digit == std::string_view::npos || digit > static_cast<std::size_t>(box->side())) {
+      line.fail(std::string("'") + c + "' is not a digit of a " + side + "x" + side + " board",
                 static_cast<int>(from + k) + 1);
     }
     grid[k] = static_cast<std::uint8_t>(digit);

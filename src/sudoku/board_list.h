@@ -1,8 +1,8 @@
 // Lists of boards as public collections write them, one puzzle per line:
-//   53..7....6..195...…            81 characters (16 or 256 for the other sizes), `.` or `0` is blank
+//   53..7....6..195...…            81 characters (16 to 256 for other sizes), `.` or `0` is blank
 //   53..7….,534678912…             the solution after a comma
 //   53..7….:1:534678912…           or after a second colon, with any word between
-// `#` starts a comment, empty lines are skipped; in 16×16 boards digits above 9 are A … G.
+// `#` starts a comment, empty lines are skipped; digits above 9 are A … G.
 #pragma once
 
 #include <string>

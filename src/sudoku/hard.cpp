@@ -28,7 +28,7 @@
 namespace as2::sudoku {
 namespace {
 
-using State = SudokuState<3>;
+using State = SudokuState<3, 3>;
 
 constexpr std::int64_t kMostGuesses =
     20000;  // limit of one search; a puzzle that needs more counts as needing this many

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "as2/error.h"
 #include "files.h"
@@ -18,7 +19,7 @@ CellImages choose_images(const Grid& puzzle, const std::vector<std::vector<std::
     if (digit == 0) continue;
     if (digit > 9 || by_label[digit].empty()) {
       throw InputError("there is no MNIST image of the digit " + std::to_string(digit),
-                       {"4x4 and 9x9 boards can be drawn"});
+                       {"boards of up to 9x9 can be drawn"});
     }
     const auto& choices = by_label[digit];
     cells[k] = static_cast<std::int32_t>(choices[random.below(static_cast<std::uint32_t>(choices.size()))]);
@@ -27,9 +28,9 @@ CellImages choose_images(const Grid& puzzle, const std::vector<std::vector<std::
 }
 
 formats::Image render_board(const CellImages& cells, const datasets::Digits& digits) {
-  const int box = box_of_cells(cells.size());
-  AS2_REQUIRE(box != 0, "a board has 16, 81 or 256 cells");
-  const int side = box * box;
+  const std::optional<Box> box = box_of_cells(cells.size());
+  AS2_REQUIRE(box, "no board has so many cells");
+  const int side = box->side();
   formats::Image image(side * datasets::kDigitSide, side * datasets::kDigitSide);
   for (int k = 0; k < side * side; ++k) {
     if (cells[k] == kBlank) continue;

@@ -1,22 +1,24 @@
-// The search behind board.cpp, one instance per box size.
+// The search behind board.cpp, one instance per shape of box.
 //
 // Used digits are one bitmask per row, column and box, so a cell's candidates are one `or` away. Propagation
 // alternates sweeps for naked singles with sweeps for hidden singles (a digit with one place left in a unit,
 // found by two running masks "seen once" and "seen twice"); what is left is searched by copying the state,
 // fewest candidates first. Rejected: dancing links (several times slower here; the tests use it as the
-// independent judge) and band-wise bit tricks (faster still, but unreadable and bound to box size 3).
+// independent judge) and band-wise bit tricks (faster still, but unreadable and bound to 9×9).
 #pragma once
 
 #include <array>
 #include <cstdint>
 
 #include "random.h"
+#include "sudoku/board.h"
 
 namespace as2::sudoku {
 
-template <int kBox>
+// Boxes of kRows × kColumns cells: a board has kColumns bands of kRows lines, and kRows stacks of kColumns.
+template <int kRows, int kColumns>
 struct SudokuTables {
-  static constexpr int kSide = kBox * kBox;
+  static constexpr int kSide = kRows * kColumns;
   static constexpr int kCells = kSide * kSide;
   std::array<std::uint8_t, kCells> row{}, column{}, box{};
 
@@ -24,16 +26,17 @@ struct SudokuTables {
     for (int cell = 0; cell < kCells; ++cell) {
       row[cell] = static_cast<std::uint8_t>(cell / kSide);
       column[cell] = static_cast<std::uint8_t>(cell % kSide);
-      box[cell] = static_cast<std::uint8_t>(cell / kSide / kBox * kBox + cell % kSide / kBox);
+      box[cell] = static_cast<std::uint8_t>(cell / kSide / kRows * kRows + cell % kSide / kColumns);
     }
   }
 };
 
-template <int kBox>
+template <int kRows, int kColumns>
 class SudokuState {
  public:
-  static constexpr SudokuTables<kBox> kTable{};
-  static constexpr int kSide = kBox * kBox;
+  static constexpr SudokuTables<kRows, kColumns> kTable{};
+  static constexpr Box kBox{kRows, kColumns};
+  static constexpr int kSide = kBox.side();
   static constexpr int kCells = kSide * kSide;
   using Mask = std::uint16_t;
   static constexpr Mask kAll = static_cast<Mask>((1u << kSide) - 1);

@@ -77,13 +77,13 @@ Instances generated_boards(const Task& task, Part part, std::int64_t count) {
   const DataConfig& data = task.config().data;
   const std::string& program = task.program().hash;
   sudoku::GenerateOptions options;
-  options.box = static_cast<int>(data.box);
+  options.box = data.box;
   options.min_clues = static_cast<int>(data.min_clues);
   options.max_clues = static_cast<int>(data.max_clues);
   options.seed = part_seed(part);
   std::ostringstream name;
-  name << "boards-" << options.box << '-' << options.min_clues << '-' << options.max_clues << '-'
-       << options.seed << '-' << count << ".safetensors";
+  name << "boards-" << sudoku::name_of(options.box) << '-' << options.min_clues << '-' << options.max_clues
+       << '-' << options.seed << '-' << count << ".safetensors";
   const fs::path path = fs::path(datasets::cache_folder()) / "boards" / name.str();
   std::error_code none;
   if (fs::exists(path, none)) {

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "as2/resources.h"
+#include "sudoku/board.h"
 #include "task/sources.h"
 
 namespace as2::task {
@@ -70,6 +71,15 @@ fs::path folder_of(const SourceLocation& from) {
                    {remedy});
 }
 
+// A whole number is the side of a square box, as it is written into a run's settings.
+sudoku::Box read_box(Settings& s, const std::string& key, const sudoku::Box& fallback) {
+  const nlohmann::json value = s.value(key, fallback.rows);
+  const auto box = sudoku::find_box(value.is_string() ? value.get<std::string>() : value.dump());
+  if (!box) s.refuse(key, "the side of a square box, or its rows and columns: one of " + sudoku::box_names());
+  s.amend(key, box->is_square() ? nlohmann::json(box->rows) : nlohmann::json(sudoku::name_of(*box)));
+  return *box;
+}
+
 // Only what the source and the purpose have a use for is asked for; the rest would be without effect.
 DataConfig read_data(Settings& s, Purpose purpose) {
   DataConfig data;
@@ -81,7 +91,7 @@ DataConfig read_data(Settings& s, Purpose purpose) {
     return false;
   };
   if (used("path")) data.path = resolved_path(s, "data.path", purpose);
-  if (used("box")) data.box = s.integer("data.box", data.box, 2, 4);
+  if (used("box")) data.box = read_box(s, "data.box", data.box);
   if (used("min_clues")) data.min_clues = s.integer("data.min_clues", data.min_clues, 0, 256);
   if (used("max_clues")) data.max_clues = s.integer("data.max_clues", data.max_clues, data.min_clues, 256);
   data.validation = s.integer("data.validation", 1000, 1, 1000000);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "infer/program.h"
+#include "sudoku/board.h"
 #include "task/settings.h"
 
 namespace as2::task {
@@ -32,10 +33,11 @@ struct DataConfig {
   std::string path;       // instances, `i j sum` lines for tuples, puzzles beside generated ones; empty: none
   double path_share = 0;  // boards: of every batch, from the list
   double path_hints = 0;  // boards: every second listed one shows up to this share of its blanks
-  std::int64_t path_validation = 0;                      // boards: the last of the list, kept out of training
-  std::int64_t box = 3, min_clues = 36, max_clues = 36;  // boards, answers
-  std::int64_t train = 0, validation = 0;                // instances of each
-  bool symmetries = false;                               // boards: a random symmetry each time one is seen
+  std::int64_t path_validation = 0;             // boards: the last of the list, kept out of training
+  sudoku::Box box;                              // boards
+  std::int64_t min_clues = 36, max_clues = 36;  // boards, answers
+  std::int64_t train = 0, validation = 0;       // instances of each
+  bool symmetries = false;                      // boards: a random symmetry each time one is seen
 };
 
 // Where labels may be used, beside the patterns: at every position, at evidence alone, or elsewhere alone.

@@ -27,6 +27,10 @@ class Settings {
   void amend(const std::string& key, nlohmann::json value) { entries_.at(key).value = std::move(value); }
   void erase(const std::string& key) { entries_.erase(key); }
 
+  // The value as it was written, for a setting that takes more than one kind.
+  const nlohmann::json& value(const std::string& key, const nlohmann::json& fallback) {
+    return fetch(key, fallback);
+  }
   double number(const std::string& key, double fallback, double low, double high);
   std::int64_t integer(const std::string& key, std::int64_t fallback, std::int64_t low, std::int64_t high);
   bool boolean(const std::string& key, bool fallback);

@@ -127,7 +127,7 @@ Trainer::Trainer(const Config& config, const nn::ModelOptions& model, const Task
   options.rank = workers_.rank();
   options.world = workers_.world();
   options.distortion = config_.images.augment ? config_.images.strength : 0;
-  options.symmetry_box = config_.data.symmetries ? static_cast<int>(config_.data.box) : 0;
+  options.symmetries = config_.data.symmetries;
   const std::int64_t perceived =
       model_->reasoner ? std::llround(config_.train.perceived_share * static_cast<double>(options.batch))
                        : options.batch;
@@ -149,7 +149,7 @@ Trainer::Trainer(const Config& config, const nn::ModelOptions& model, const Task
   options.world = 1;
   options.shuffle = false;
   options.distortion = 0;
-  options.symmetry_box = 0;
+  options.symmetries = false;
   // Small batches: the clock is looked at between them.
   if (config_.train.time_budget > 0) options.batch = std::min(options.batch, kLeastValidation);
   options.picture_rows = options.batch;
@@ -234,7 +234,7 @@ void Trainer::agree_on_run() {
   std::ostringstream own;
   own << task_.program().hash << " seed " << config_.seed << " batch " << train.batch << " of "
       << batches_->size() << " examples, epochs " << train.epochs << ", time budget " << train.time_budget
-      << ", rate " << train.rate;
+      << ", rate " << train.rate << ", " << infer::to_json(model_->options());
   for (const auto& [name, tensor] : state()) own << ' ' << name << tensor.sizes();
   if (workers_.broadcast(own.str()) != own.str()) {
     throw InputError("rank " + std::to_string(workers_.rank()) +

@@ -9,8 +9,10 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "as2/error.h"
+#include "sudoku/board.h"
 #include "vision/board_image.h"
 #include "vision/components.h"
 
@@ -141,16 +143,15 @@ std::vector<std::pair<double, double>> fit(const std::vector<Span>& found, int c
 }
 
 // For a board whose drawn lines are only those of the boxes: the cells' lines are interpolated between them.
-std::vector<std::pair<double, double>> fit_boxes(const std::vector<Span>& found, int side, double first,
-                                                 double last) {
-  const int box = static_cast<int>(std::lround(std::sqrt(side)));
-  if (box * box != side) return {};
-  const auto coarse = fit(found, box, first, last);
+// There are `boxes` boxes of `cells` cells each.
+std::vector<std::pair<double, double>> fit_boxes(const std::vector<Span>& found, int boxes, int cells,
+                                                 double first, double last) {
+  const auto coarse = fit(found, boxes, first, last);
   std::vector<std::pair<double, double>> lines;
   for (std::size_t k = 0; k + 1 < coarse.size(); ++k) {
     lines.push_back(coarse[k]);
-    const double begin = coarse[k].second, step = (coarse[k + 1].first - begin) / box;
-    for (int j = 1; j < box; ++j) lines.push_back({begin + j * step, begin + j * step});
+    const double begin = coarse[k].second, step = (coarse[k + 1].first - begin) / cells;
+    for (int j = 1; j < cells; ++j) lines.push_back({begin + j * step, begin + j * step});
   }
   if (!lines.empty()) lines.push_back(coarse.back());
   return lines;
@@ -259,9 +260,10 @@ GridLines find_grid(const Ink& ink, const std::string& name, int side, DebugPict
   GridLines lines;
   lines.down = fit(rows, side, board.top, board.bottom + 1);
   lines.across = fit(columns, side, board.left, board.right + 1);
-  if (lines.down.empty() && lines.across.empty()) {
-    lines.down = fit_boxes(rows, side, board.top, board.bottom + 1);
-    lines.across = fit_boxes(columns, side, board.left, board.right + 1);
+  const std::optional<sudoku::Box> box = sudoku::box_of_side(side);
+  if (lines.down.empty() && lines.across.empty() && box) {
+    lines.down = fit_boxes(rows, box->columns, box->rows, board.top, board.bottom + 1);
+    lines.across = fit_boxes(columns, box->rows, box->columns, board.left, board.right + 1);
   }
   if (lines.down.empty() || lines.across.empty()) fail("not a board", seen);
   const double height = lines.down.back().second - lines.down.front().first;

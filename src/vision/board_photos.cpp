@@ -24,10 +24,10 @@ PageOptions ordinary_page() {
 Page photograph(const sudoku::Board& board, std::size_t k, const datasets::Digits& digits,
                 const std::vector<std::vector<std::uint32_t>>& by_label, const BoardPhotoOptions& options) {
   Random random(options.seed, k);
-  const int box = sudoku::box_of_cells(board.puzzle.size());
-  AS2_REQUIRE(box != 0, "a board has 16, 81 or 256 cells");
+  const std::optional<sudoku::Box> box = sudoku::box_of_cells(board.puzzle.size());
+  AS2_REQUIRE(box, "no board has so many cells");
   PageOptions page = ordinary_page();
-  page.side = box * box;
+  page.side = box->side();
   page.turn = 0.52 * (2 * random.unit() - 1);
   page.tilt = 0.52 * random.unit();
   page.tilt_towards = 6.28 * random.unit();
@@ -36,7 +36,7 @@ Page photograph(const sudoku::Board& board, std::size_t k, const datasets::Digit
   page.jpeg = 0;
   if (page.side > 9 && options.entries > 0) {
     throw InputError("no one in MNIST has written numbers above 9",
-                     {"give no --entries for boards of 16 x 16"});
+                     {"give no --entries for boards larger than 9x9"});
   }
   std::vector<CellContent> contents;
   std::vector<std::size_t> blank;

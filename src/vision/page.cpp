@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "as2/error.h"
+#include "sudoku/board.h"
 #include "vision/board_image.h"
 
 namespace as2::vision {
@@ -24,12 +25,15 @@ class Sheet {
   double place(double cells) const { return (cells + options_.margin) * per_cell_; }
 
   void draw_lines() {
-    const int box = static_cast<int>(std::lround(std::sqrt(options_.side)));
+    const sudoku::Box box = sudoku::box_of_side(options_.side).value_or(options_.side);
+    const auto width = [&](int k, int between) {
+      return (k % between == 0 ? options_.thick : options_.thin) * per_cell_;
+    };
+    const auto gray = static_cast<std::uint8_t>(255 * options_.line_ink);
     for (int k = 0; k <= options_.side; ++k) {
-      const double width = (k % box == 0 ? options_.thick : options_.thin) * per_cell_;
-      const auto gray = static_cast<std::uint8_t>(255 * options_.line_ink);
-      formats::draw_line(ink_, place(0), place(k), place(options_.side), place(k), width, gray);
-      formats::draw_line(ink_, place(k), place(0), place(k), place(options_.side), width, gray);
+      formats::draw_line(ink_, place(0), place(k), place(options_.side), place(k), width(k, box.rows), gray);
+      formats::draw_line(ink_, place(k), place(0), place(k), place(options_.side), width(k, box.columns),
+                         gray);
     }
   }
 

@@ -173,6 +173,7 @@ const std::vector<CompiledFile>& compiled_files() {
       {"sudoku.as2c", "sudoku.lp", {}},
       {"sudoku-b2.as2c", "sudoku.lp", {{"b", "2"}}},
       {"sudoku-b4.as2c", "sudoku.lp", {{"b", "4"}}},
+      {"sudoku-3x4.as2c", "sudoku.lp", {{"h", "3"}, {"w", "4"}}},
       {"sudoku_pairwise.as2c", "sudoku_pairwise.lp", {}},
       {"addition.as2c", "addition.lp", {}},
       {"addition-n4.as2c", "addition.lp", {{"n", "4"}}},

@@ -73,13 +73,31 @@ TEST(DataVerb, SudokuMakesOtherSizes) {
   test::TemporaryFolder folder;
   EXPECT_EQ(as2(folder, "sudoku --box 2 --count 3 --clues 6").out.size(), 3u * 34);
   EXPECT_EQ(as2(folder, "sudoku --box 4 --count 2 --clues 140").out.size(), 2u * 514);
+  EXPECT_EQ(as2(folder, "sudoku --box 2x3 --count 2 --clues 12").out.size(), 2u * 74);
+  EXPECT_EQ(as2(folder, "sudoku --box 2x4 --count 2 --clues 30").out.size(), 2u * 130);
+  EXPECT_EQ(as2(folder, "sudoku --box 2x5 --count 2 --clues 50").out.size(), 2u * 202);
+  EXPECT_EQ(as2(folder, "sudoku --box 3x5 --count 1 --clues 150").out.size(), 1u * 452);
+  const std::string list = " --json --out '" + (folder / "list.txt") + "'";
+  const Outcome twelve = as2(folder, "sudoku --box 3x4 --count 4 --clues 65" + list);
+  ASSERT_EQ(twelve.exit_code, 0) << twelve.err;
+  EXPECT_EQ(nlohmann::json::parse(twelve.out)["box"], "3x4");
+  for (const sudoku::Board& board : sudoku::read_unique_boards(folder / "list.txt")) {
+    EXPECT_EQ(board.puzzle.size(), 144u);
+    EXPECT_EQ(sudoku::clue_count(board.puzzle), 65);
+  }
+  EXPECT_EQ(nlohmann::json::parse(as2(folder, "sudoku --count 1" + list).out)["box"], 3);
 }
 
 TEST(DataVerb, MistakesHaveTheirExitCodes) {
   test::TemporaryFolder folder;
   EXPECT_EQ(as2(folder, "").exit_code, 2);
   EXPECT_EQ(as2(folder, "sudoku --clues many").exit_code, 2);
-  EXPECT_EQ(as2(folder, "sudoku --box 5").exit_code, 2);
+  for (const char* box : {"5", "4x3", "3x3", "x", "''"}) {
+    const Outcome refused = as2(folder, std::string("sudoku --count 1 --box ") + box);
+    EXPECT_EQ(refused.exit_code, 2) << box;
+    EXPECT_THAT(refused.err, HasSubstr("is no box: there are 2, 3, 4, 2x3, 2x4, 2x5, 3x4, 3x5")) << box;
+  }
+  EXPECT_EQ(as2(folder, "sudoku --count 1 --hard 5 --box 2x4").exit_code, 2);
   EXPECT_EQ(as2(folder, "sudoku --count -1").exit_code, 2);
   EXPECT_EQ(as2(folder, "sudoku --count 1 --seed -1").exit_code, 2);
   const Outcome large = as2(folder, "sudoku --count 1 --seed 18446744073709551615");

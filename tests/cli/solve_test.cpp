@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -30,7 +31,7 @@ using testing::Finished;
 using ::testing::HasSubstr;
 using Json = nlohmann::json;
 
-std::vector<Board> boards(int count, int clues, int box = 3) {
+std::vector<Board> boards(int count, int clues, sudoku::Box box = 3) {
   sudoku::GenerateOptions options;
   options.box = box;
   options.min_clues = options.max_clues = clues;
@@ -70,7 +71,7 @@ class SolveVerb : public ::testing::Test {
       std::copy(pixels, pixels + datasets::kDigitPixels, image.pixels.begin());
       return image;
     };
-    return test::picture_of(options, puzzle.size() == 81 ? 9 : 4, digit, seed);
+    return test::picture_of(options, sudoku::box_of_cells(puzzle.size())->side(), digit, seed);
   }
 
   static std::vector<Json> documents(const std::string& text) {
@@ -366,6 +367,32 @@ TEST_F(SolveVerb, SmallBoards) {
   const Finished finished = run("small.png --box 2 --json");
   ASSERT_EQ(finished.exit_code, 0) << finished.out << finished.err;
   EXPECT_EQ(grid_of(Json::parse(finished.out)["assignment"], 4), board.solution);
+}
+
+TEST_F(SolveVerb, BoxesThatAreNotSquare) {
+  const Board board = boards(1, 16, {2, 3})[0];
+  test::PictureOptions options;
+  options.size = 360;
+  formats::write_png(path("six.png"), drawn(board.puzzle, options, 2));
+  options.thin = 0;  // the boxes alone have lines
+  formats::write_png(path("coarse.png"), drawn(board.puzzle, options, 2));
+  for (const std::string picture : {"six.png", "coarse.png"}) {
+    const Finished finished = run(picture + " --box 2x3 --json");
+    ASSERT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+    EXPECT_EQ(grid_of(Json::parse(finished.out)["assignment"], 6), board.solution) << picture;
+  }
+  // Three cells, a rule, three cells; a rule after every second row.
+  std::istringstream text(run("six.png --box 2x3").out);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(text, line);) lines.push_back(line);
+  const auto rule = std::find(lines.begin(), lines.end(), "  ------+-------    ------+-------");
+  ASSERT_NE(rule, lines.end()) << text.str();
+  ASSERT_GE(lines.end() - rule, 5);
+  EXPECT_EQ(rule[3], *rule) << text.str();
+  EXPECT_EQ(rule[1].find('|'), 8u) << text.str();
+  const Finished refused = run("six.png --box 3x2");
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("3x2 is no box: there are 2, 3, 4, 2x3"));
 }
 
 // A photo of a sheet: the puzzle printed, and what a player wrote into it (0: nothing).

@@ -329,6 +329,36 @@ TEST_F(TrainVerb, SettingsThatAreWrong) {
           HasSubstr("wide.toml:3:9-10: error: 'model.reasoner.width' is 0, expected"));
 }
 
+// A reasoner that goes on from weights for smaller boards takes means as these have learnt to: so do its
+// card, who resumes the run, and who starts from it in turn.
+TEST_F(TrainVerb, WeightsMoveToBoardsOfAnotherSize) {
+  ASSERT_EQ(run_small({"--epochs", "1", "--out", "small", "--quiet"}).exit_code, 0);
+  const std::vector<std::string> larger = {
+      "--set",  "data.box=2x3",      "--set", "program.constants=[\"h=2\",\"w=3\"]",
+      "--set",  "data.min_clues=14", "--set", "data.max_clues=20",
+      "--quiet"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.end(), larger.begin(), larger.end());
+    return run_small(more);
+  };
+  const auto sizes = [&](const std::string& run) {
+    return Json::parse(read_file(path(run) / "model.json"))["model"]["reasoner"].value("sizes", Json());
+  };
+  EXPECT_EQ(sizes("small"), Json());
+  Finished finished = with({"--epochs", "1", "--reasoner", "small/model.safetensors", "--out", "large"});
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_EQ(sizes("large"), Json({4, 4, 4, 4}));
+  ASSERT_EQ(run("--resume large --epochs 2 --quiet").exit_code, 0);
+  EXPECT_EQ(sizes("large"), Json({4, 4, 4, 4}));
+  finished = run_small({"--epochs", "1", "--start", "large/model.safetensors", "--out", "back", "--quiet"});
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_EQ(sizes("back"), Json()) << "they are those of the program again";
+  finished = with({"--epochs", "1", "--out", "other", "--set", "model.reasoner.sizes=[4,4]"});
+  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_THAT(finished.err, AllOf(HasSubstr("'model.reasoner.sizes' is [4,4], expected"),
+                                  HasSubstr("each of the program's 3 families")));
+}
+
 TEST_F(TrainVerb, FilesThatAreWrong) {
   ASSERT_EQ(run_small({"--epochs", "1", "--out", "run", "--quiet"}).exit_code, 0);
   const std::string metrics_before = read_file(path("run/metrics.jsonl"));

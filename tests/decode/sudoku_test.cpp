@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <set>
+#include <utility>
 
 #include "as2/compile.h"
 #include "as2/decoder.h"
@@ -42,6 +44,29 @@ sudoku::Grid grid_of(const compile::Assignment& assignment) {
   sudoku::Grid grid;
   for (const int symbol : assignment) grid.push_back(static_cast<std::uint8_t>(symbol + 1));
   return grid;
+}
+
+// All solutions of a 6×6 puzzle with boxes of two rows and three columns, by the definition.
+void add_solutions(sudoku::Grid& grid, std::size_t cell, std::set<sudoku::Grid>& solutions) {
+  while (cell < 36 && grid[cell] != 0) ++cell;
+  if (cell == 36) {
+    solutions.insert(grid);
+    return;
+  }
+  const auto row = [](std::size_t at) { return at / 6; };
+  const auto column = [](std::size_t at) { return at % 6; };
+  const auto box = [&](std::size_t at) { return std::pair(row(at) / 2, column(at) / 3); };
+  for (std::uint8_t digit = 1; digit <= 6; ++digit) {
+    bool fits = true;
+    for (std::size_t at = 0; at < 36; ++at) {
+      const bool sees = row(at) == row(cell) || column(at) == column(cell) || box(at) == box(cell);
+      fits = fits && !(sees && grid[at] == digit);
+    }
+    if (!fits) continue;
+    grid[cell] = digit;
+    add_solutions(grid, cell + 1, solutions);
+    grid[cell] = 0;
+  }
 }
 
 void expect_solved_and_unique(const std::vector<sudoku::Board>& boards) {
@@ -84,6 +109,38 @@ std::vector<sudoku::Board> seventeen_clues() {
       "000000012003600000000007000410020000000500300700000600280000040000300500000000000\n"
       "000000012008030000000000040120500000000004700060000000507000300000620000000100000\n";
   return sudoku::parse_boards(list, "list");
+}
+
+// Boxes of two rows and three columns: the program has the solutions that the definition has, found by trying
+// every digit in every blank.
+TEST(Sudoku, BoxesThatAreNotSquareHaveTheSolutionsOfTheDefinition) {
+  asp::GroundOptions constants;
+  constants.constants = {{"h", "2"}, {"w", "3"}};
+  const compile::ConstraintProgram program =
+      compile::compile_files({std::string(AS2_SOURCE_DIR) + "/programs/sudoku.lp"}, constants).program;
+  ASSERT_EQ(program.positions.size(), 36U);
+  const Decoder decoder(program);
+  int several = 0;
+  for (std::uint64_t k = 0; k < 20; ++k) {
+    sudoku::Grid puzzle = sudoku::generate({{2, 3}, 12, 14, 3}, k).puzzle;
+    for (std::size_t cell = 0, lifted = 0; cell < 36 && lifted < k % 4; ++cell) {
+      if (puzzle[cell] != 0) puzzle[cell] = 0, ++lifted;
+    }
+    std::set<sudoku::Grid> expected;
+    add_solutions(puzzle, 0, expected);
+    Query query{Beliefs(36 * 6, 1.0 / 6)};
+    for (int cell = 0; cell < 36; ++cell) {
+      if (puzzle[static_cast<std::size_t>(cell)] != 0)
+        query.pins.push_back({cell, puzzle[static_cast<std::size_t>(cell)] - 1});
+    }
+    DecodeOptions options;
+    options.models = static_cast<int>(expected.size()) + 1;
+    std::set<sudoku::Grid> found;
+    for (const auto& model : decoder.decode(query, options).models) found.insert(grid_of(model.assignment));
+    EXPECT_EQ(found, expected) << sudoku::grid_text(puzzle);
+    several += expected.size() > 1;
+  }
+  EXPECT_GT(several, 5);
 }
 
 TEST(Sudoku, SeventeenClues) {

@@ -77,9 +77,23 @@ TEST_F(CardFile, ComesBackAsItWasWritten) {
   EXPECT_NO_THROW(check_program(card, *program_));
 }
 
+TEST_F(CardFile, MayNameOtherSizesThanItsProgramHas) {
+  EXPECT_EQ(read_card(weights_).trained_sizes().list(), (std::vector<int>{2, 2}));
+  EXPECT_EQ(refusal([](json& card) { card["model"]["reasoner"]["sizes"] = {9, 7}; }), "accepted");
+  EXPECT_EQ(read_card(weights_).trained_sizes().list(), (std::vector<int>{9, 7}));
+  EXPECT_THAT(
+      refusal([](json& card) { card["model"]["reasoner"]["sizes"] = {9}; }),
+      HasSubstr("m.json: error: the field 'model.reasoner.sizes' has 1 numbers, expected the symbols' "
+                "and one for each of 1 families"));
+  EXPECT_THAT(refusal([](json& card) {
+                card["model"]["reasoner"]["sizes"] = {9, -1};
+              }),
+              HasSubstr("'model.reasoner.sizes' is -1"));
+}
+
 TEST(ShippedCards, KnowTheSizesTheyWereTrainedOn) {
   const auto sizes = [](const char* model) {
-    return read_card(shipped_file(std::string("models/") + model + ".safetensors")).shape.sizes();
+    return read_card(shipped_file(std::string("models/") + model + ".safetensors")).trained_sizes();
   };
   EXPECT_EQ(sizes("sudoku-best").symbols, 9);
   EXPECT_EQ(sizes("sudoku-best").groups, (std::vector<int>{9, 9, 9}));

@@ -103,6 +103,35 @@ TEST(SoftTpReasoner, SameWeightsRunOnBoardsOfEverySize) {
   EXPECT_THROW(reasoner.bind(addition(2)), ContractError);
 }
 
+// As evaluation takes means on boards of another size, so does training that starts there.
+TEST(SoftTpReasoner, SizesDecideTheMeansInTrainingAndAfterIt) {
+  const auto program = sudoku(2);
+  const auto input = random_input(program, 2, 8);
+  torch::manual_seed(7);
+  SoftTpReasoner plain(small(), program);
+  auto options = small();
+  options.sizes = {9, 9, 9, 9};
+  torch::manual_seed(7);
+  SoftTpReasoner kept(options, program);
+  const auto as_trained = plain.forward(input).logits.back(), moved = kept.forward(input).logits.back();
+  EXPECT_GT(difference(as_trained, moved), 1e-3);
+  plain.set_trained_sizes({9, {9, 9, 9}});
+  EXPECT_LT(difference(plain.forward(input).logits.back(), moved), 1e-6);
+
+  // The gradient of a weight behind the means, by differences.
+  const auto loss = [&] { return kept.forward(input).logits.back().square().mean(); };
+  torch::Tensor weight = kept.named_parameters()["pool"];
+  loss().backward();
+  const double slope = weight.grad()[0][1][2].item<double>();
+  const torch::NoGradGuard no_grad;
+  const double step = 1e-2;
+  weight[0][1][2] += step;
+  const double above = loss().item<double>();
+  weight[0][1][2] -= 2 * step;
+  const double below = loss().item<double>();
+  EXPECT_NEAR(slope, (above - below) / (2 * step), 1e-2 * std::abs(slope) + 1e-5);
+}
+
 // The two programs differ only in what soft T_P says: all different, or merely not all of symbol 0.
 TEST(SoftTpReasoner, FeedbackIsHowTheProgramIsRead) {
   const auto different = sudoku(2);

@@ -43,8 +43,8 @@ TEST(BoardList, ReadsEveryVariant) {
 }
 
 TEST(BoardList, WritesWhatItReads) {
-  for (const int box : {2, 3, 4}) {
-    const int clues = box == 2 ? 6 : box == 3 ? 30 : 130;
+  for (const Box box : kBoxes) {
+    const int clues = box.cells() * 55 / 100;
     std::vector<Board> boards = generate({box, clues, clues, 3}, 0, 5);
     boards[2].solution.clear();
     const std::vector<Board> again = parse_boards(format_boards(boards), "list.txt");
@@ -72,6 +72,9 @@ TEST(BoardList, NamesTheBrokenLine) {
   EXPECT_THAT(message_of(good + letter), StartsWith("list.txt:2:5: error: 'x' is not a digit"));
   letter[4] = 'A';
   EXPECT_THAT(message_of(letter), HasSubstr("'A' is not a digit of a 9x9 board"));
+  EXPECT_THAT(message_of(std::string(35, '.') + "7"), HasSubstr("'7' is not a digit of a 6x6 board"));
+  EXPECT_THAT(message_of(std::string(143, '.') + "D"), HasSubstr("'D' is not a digit of a 12x12 board"));
+  EXPECT_THAT(message_of(std::string(143, '.') + "C"), HasSubstr("no error"));
   std::string clash = kPuzzle;
   clash[2] = '5';
   EXPECT_THAT(message_of(good + good + clash), StartsWith("list.txt:3: error: a digit stands twice"));
@@ -83,7 +86,8 @@ TEST(BoardList, NamesTheBrokenLine) {
   EXPECT_THAT(message_of(kPuzzle + "," + other), HasSubstr("differs from the puzzle at clue 1"));
   EXPECT_THAT(message_of(good + "1234341221434321"), HasSubstr("list.txt:2: error: a board of another size"));
   EXPECT_THAT(message_of(kPuzzle + "," + kSolution + ",7"), HasSubstr("error"));
-  EXPECT_THAT(message_of(good + "what?"), HasSubstr("note: a line is a puzzle of 16, 81 or 256 characters"));
+  EXPECT_THAT(message_of(good + "what?"),
+              HasSubstr("note: a line is a puzzle of 16, 36, 64, 81, 100, 144, 225 or 256 characters"));
 }
 
 TEST(BoardList, NamesAFileThatIsNotThere) {

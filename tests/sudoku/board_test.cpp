@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
+#include <numeric>
 #include <set>
 
 #include "as2/error.h"
@@ -16,14 +18,14 @@ namespace {
 using test::ExactCover;
 
 // The rules by definition: every row, column and box holds each digit once.
-bool obeys_the_rules(const Grid& grid, int box) {
-  const int side = box * box;
+bool obeys_the_rules(const Grid& grid, Box box) {
+  const int h = box.rows, w = box.columns, side = h * w;
   for (int unit = 0; unit < side; ++unit) {
     std::set<int> row, column, block;
     for (int k = 0; k < side; ++k) {
       row.insert(grid[unit * side + k]);
       column.insert(grid[k * side + unit]);
-      block.insert(grid[(unit / box * box + k / box) * side + unit % box * box + k % box]);
+      block.insert(grid[(unit / h * h + k / w) * side + unit % h * w + k % w]);
     }
     for (const auto& digits : {row, column, block}) {
       if (static_cast<int>(digits.size()) != side || *digits.begin() != 1 || *digits.rbegin() != side)
@@ -57,8 +59,13 @@ TEST(Random, BoundedIntegersAreUniform) {
   }
 }
 
+int solutions_of(const Grid& puzzle, Box box, int limit) {
+  return ExactCover::count(puzzle, box.rows, box.columns, limit);
+}
+
 struct Range {
-  int box, min_clues, max_clues, count;
+  Box box;
+  int min_clues, max_clues, count;
 };
 
 class Generated : public testing::TestWithParam<Range> {};
@@ -69,7 +76,7 @@ TEST_P(Generated, HaveOneSolutionAndTheAskedClues) {
       generate({range.box, range.min_clues, range.max_clues, 11}, 0, range.count, 2);
   ASSERT_EQ(boards.size(), static_cast<std::size_t>(range.count));
   for (const Board& board : boards) {
-    ASSERT_EQ(ExactCover::count(board.puzzle, range.box, 2), 1) << grid_text(board.puzzle);
+    ASSERT_EQ(solutions_of(board.puzzle, range.box, 2), 1) << grid_text(board.puzzle);
     ASSERT_TRUE(obeys_the_rules(board.solution, range.box)) << grid_text(board.solution);
     for (std::size_t k = 0; k < board.puzzle.size(); ++k) {
       ASSERT_TRUE(board.puzzle[k] == 0 || board.puzzle[k] == board.solution[k]);
@@ -84,7 +91,10 @@ INSTANTIATE_TEST_SUITE_P(Ranges, Generated,
                                          Range{3, 22, 30, 1000}, Range{3, 17, 45, 1000},
                                          Range{3, 36, 36, 1000}, Range{3, 45, 45, 1000},
                                          Range{3, 60, 81, 1000}, Range{4, 120, 160, 1000},
-                                         Range{4, 100, 110, 50}));
+                                         Range{4, 100, 110, 50}, Range{{2, 3}, 8, 36, 1000},
+                                         Range{{2, 3}, 8, 9, 100}, Range{{2, 4}, 14, 24, 500},
+                                         Range{{2, 5}, 30, 50, 500}, Range{{3, 4}, 50, 90, 500},
+                                         Range{{3, 5}, 105, 150, 100}));
 
 TEST(Generator, DrawsTheClueCountOverTheWholeRange) {
   std::vector<int> seen(82);
@@ -110,7 +120,10 @@ TEST(Generator, SaysWhatCannotBe) {
   EXPECT_THROW(generate({3, 5, 16, 0}, 0), InputError);
   EXPECT_THROW(generate({3, 40, 30, 0}, 0), InputError);
   EXPECT_THROW(generate({3, 82, 90, 0}, 0), InputError);
+  EXPECT_THROW(generate({{2, 3}, 4, 7, 0}, 0), InputError);
+  EXPECT_THROW(generate({{2, 3}, 37, 40, 0}, 0), InputError);
   EXPECT_THROW(generate({5, 30, 40, 0}, 0), ContractError);
+  EXPECT_THROW(generate({{3, 2}, 20, 30, 0}, 0), ContractError);
 }
 
 TEST(Solver, AgreesWithTheExactCover) {
@@ -125,7 +138,7 @@ TEST(Solver, AgreesWithTheExactCover) {
       puzzle[cell] = before != 0 && k % 2 ? 0 : static_cast<std::uint8_t>(random.between(1, 9));
       if (!is_consistent(puzzle)) puzzle[cell] = before;
     }
-    const int expected = ExactCover::count(puzzle, 3, 3);
+    const int expected = solutions_of(puzzle, 3, 3);
     ASSERT_EQ(count_solutions(puzzle, 3), expected) << grid_text(puzzle);
     ++seen[expected];
     const auto solution = solve(puzzle);
@@ -137,22 +150,78 @@ TEST(Solver, AgreesWithTheExactCover) {
 
 TEST(Solver, KnowsTheNumberOfSmallGrids) {
   EXPECT_EQ(count_solutions(Grid(16), 1000), 288);
+  // 28,200,960 on 6×6, of which every 6!-th begins with 1 … 6.
+  Grid six(36);
+  std::iota(six.begin(), six.begin() + 6, std::uint8_t{1});
+  EXPECT_EQ(count_solutions(six, 100000), 39168);
+}
+
+TEST(Boxes, AreToldByTheirNameAndByTheCells) {
+  for (const Box box : kBoxes) {
+    EXPECT_EQ(find_box(name_of(box)), box);
+    EXPECT_EQ(box_of_cells(static_cast<std::size_t>(box.cells())), box);
+    EXPECT_EQ(box_of_side(box.side()), box);
+    EXPECT_LE(box.rows, box.columns);
+  }
+  EXPECT_EQ(find_box("3x4"), Box(3, 4));
+  EXPECT_EQ(find_box("3"), Box(3, 3));
+  for (const char* name : {"", "1", "5", "4x3", "3x3", "2x", "x", "2x6", "03"})
+    EXPECT_FALSE(find_box(name)) << name;
+  EXPECT_FALSE(box_of_cells(25));
+  EXPECT_FALSE(box_of_side(7));
+  EXPECT_EQ(box_of_side(25), Box(5));                // boards of other programs are shown with boxes, too
+  EXPECT_FALSE(is_consistent(Grid{1, 2, 0, 0, 0, 0,  //
+                                  0, 0, 1, 0, 0, 0,  // in the first box of two rows and three columns
+                                  0, 0, 0, 0, 0, 0,  //
+                                  0, 0, 0, 0, 0, 0,  //
+                                  0, 0, 0, 0, 0, 0,  //
+                                  0, 0, 0, 0, 0, 0}));
+  EXPECT_TRUE(is_consistent(Grid{1, 2, 0, 0, 0, 0,  //
+                                 0, 0, 0, 1, 0, 0,  //
+                                 0, 1, 0, 0, 0, 0,  //
+                                 0, 0, 0, 0, 0, 0,  //
+                                 0, 0, 0, 0, 0, 0,  //
+                                 0, 0, 0, 0, 0, 0}));
 }
 
 TEST(Symmetries, KeepSolutionsAndUniqueness) {
-  for (const int box : {2, 3, 4}) {
-    Random random(9, box);
-    const int clues = box == 2 ? 6 : box == 3 ? 28 : 130;
-    for (int k = 0; k < (box == 4 ? 20 : 200); ++k) {
+  const std::map<int, int> clues_of_side = {{4, 6},   {6, 12},  {8, 22},   {9, 28},
+                                            {10, 40}, {12, 66}, {15, 130}, {16, 130}};
+  for (const Box box : kBoxes) {
+    Random random(9, static_cast<std::uint64_t>(box.side()));
+    const int clues = clues_of_side.at(box.side());
+    bool transposed = false;
+    for (int k = 0; k < (box.side() > 10 ? 20 : 200); ++k) {
       const Board board = generate({box, clues, clues, 4}, k);
       const Symmetry symmetry = Symmetry::random(box, random);
       const Board image = symmetry.apply(board);
       ASSERT_TRUE(obeys_the_rules(image.solution, box));
       ASSERT_EQ(clue_count(image.puzzle), clues);
-      ASSERT_EQ(ExactCover::count(image.puzzle, box, 2), 1);
+      ASSERT_EQ(solutions_of(image.puzzle, box, 2), 1);
       ASSERT_EQ(*solve(image.puzzle), image.solution);
+      transposed |= symmetry.transpose;
     }
+    EXPECT_EQ(transposed, box.is_square());
   }
+}
+
+TEST(Symmetries, TheOrdersOfLinesAreAllThereAre) {
+  const auto distinct = [](int bands, int lines) {
+    const auto orders = line_orders(bands, lines);
+    for (const std::vector<int>& order : orders) {
+      EXPECT_EQ(std::set<int>(order.begin(), order.end()).size(), static_cast<std::size_t>(bands * lines));
+      for (std::size_t k = 1; k < order.size(); ++k) {  // a band's lines stay side by side
+        if (k % static_cast<std::size_t>(lines) != 0) EXPECT_EQ(order[k] / lines, order[k - 1] / lines);
+      }
+    }
+    return std::set<std::vector<int>>(orders.begin(), orders.end()).size();
+  };
+  EXPECT_EQ(distinct(2, 2), 8u);
+  EXPECT_EQ(distinct(3, 3), 1296u);
+  EXPECT_EQ(distinct(3, 2), 48u);  // rows of boxes of 2×3
+  EXPECT_EQ(distinct(2, 3), 72u);  // their columns
+  EXPECT_EQ(distinct(5, 2), 3840u);
+  EXPECT_GT(distinct(4, 3), 3800u);  // of 31,104 those drawn
 }
 
 TEST(Symmetries, EachKindDoesWhatItSays) {

@@ -9,9 +9,9 @@ namespace as2::test {
 
 class ExactCover {
  public:
-  // The number of solutions, counted no further than `limit`.
-  static int count(const std::vector<std::uint8_t>& puzzle, int box, int limit) {
-    ExactCover cover(puzzle, box);
+  // The number of solutions, counted no further than `limit`. A box has so many rows and columns.
+  static int count(const std::vector<std::uint8_t>& puzzle, int rows, int columns, int limit) {
+    ExactCover cover(puzzle, rows, columns);
     cover.limit_ = limit;
     cover.search();
     return cover.found_;
@@ -22,8 +22,8 @@ class ExactCover {
     int left, right, up, down, column;
   };
 
-  ExactCover(const std::vector<std::uint8_t>& puzzle, int box) {
-    const int side = box * box, cells = side * side;
+  ExactCover(const std::vector<std::uint8_t>& puzzle, int rows, int columns) {
+    const int side = rows * columns, cells = side * side;
     nodes_.push_back({4 * cells, 1, 0, 0, 0});
     for (int c = 1; c <= 4 * cells; ++c) nodes_.push_back({c - 1, (c + 1) % (4 * cells + 1), c, c, c});
     sizes_.assign(4 * cells + 1, 0);
@@ -32,7 +32,7 @@ class ExactCover {
         const int clue = puzzle[row * side + column];
         for (int digit = 1; digit <= side; ++digit) {
           if (clue != 0 && clue != digit) continue;
-          const int block = row / box * box + column / box;
+          const int block = row / rows * rows + column / columns;
           const int items[4] = {row * side + column, cells + row * side + digit - 1,
                                 2 * cells + column * side + digit - 1, 3 * cells + block * side + digit - 1};
           const int first = static_cast<int>(nodes_.size());

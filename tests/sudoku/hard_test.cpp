@@ -37,7 +37,7 @@ TEST(Hard, ListsHoldPuzzlesAsHardAsAskedWithOneSolution) {
   Random random(2);
   double efforts = 0;
   for (const Board& board : boards) {
-    EXPECT_EQ(test::ExactCover::count(board.puzzle, 3, 2), 1) << grid_text(board.puzzle);
+    EXPECT_EQ(test::ExactCover::count(board.puzzle, 3, 3, 2), 1) << grid_text(board.puzzle);
     EXPECT_EQ(solve(board.puzzle), board.solution);
     EXPECT_GT(search_effort(board.puzzle, 200, random), effort_of_guesses(6)) << grid_text(board.puzzle);
     efforts += search_effort(board.puzzle, 200, random);
@@ -82,7 +82,7 @@ TEST(Hard, VariationsAreNewDifferByAClueOrTwoAndAreAsHardAsAsked) {
   double efforts = 0;
   std::vector<Grid> all = list;
   for (const Board& board : varied) {
-    EXPECT_EQ(test::ExactCover::count(board.puzzle, 3, 2), 1) << grid_text(board.puzzle);
+    EXPECT_EQ(test::ExactCover::count(board.puzzle, 3, 3, 2), 1) << grid_text(board.puzzle);
     EXPECT_EQ(solve(board.puzzle), board.solution);
     EXPECT_EQ(std::count(all.begin(), all.end(), board.puzzle), 0) << grid_text(board.puzzle);
     // All but one clue are those of a puzzle that was there before.

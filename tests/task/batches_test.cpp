@@ -47,7 +47,7 @@ BatchOptions options_of(std::int64_t batch) {
   options.batch = batch;
   options.picture_rows = batch;
   options.seed = 7;
-  options.symmetry_box = 2;
+  options.symmetries = true;
   return options;
 }
 
@@ -94,7 +94,7 @@ TEST(Batches, SymmetriesKeepEveryRule) {
 TEST(Symmetries, AreThoseOfSudoku) {
   const Fixture fixture;
   const Symmetries symmetries(2, torch::kCPU);
-  const auto orders = sudoku::line_orders(2);
+  const auto orders = sudoku::line_orders(2, 2);
   ASSERT_EQ(orders.size(), 8U);
   torch::manual_seed(4);
   const torch::Tensor numbers = torch::rand({kBoards, symmetries.numbers()});
@@ -124,6 +124,36 @@ TEST(Symmetries, AreThoseOfSudoku) {
     for (int cell = 0; cell < 16; ++cell) {
       EXPECT_EQ(labels[b][cell].item<std::int64_t>() + 1, expected[cell]) << b << ' ' << cell;
       EXPECT_EQ(evidence[b][cell].item<bool>(), expected[cell] != 0);
+    }
+  }
+}
+
+// Bands and stacks of different sizes, and no transpose.
+TEST(Symmetries, KeepTheRulesWhereBoxesAreNotSquare) {
+  for (const sudoku::Box box : {sudoku::Box(2, 3), sudoku::Box(2, 5), sudoku::Box(3, 4)}) {
+    const std::int64_t cells = box.cells();
+    const auto boards = sudoku::generate({box, box.cells() / 2, box.cells() / 2, 8}, 0, kBoards);
+    torch::Tensor solved = torch::empty({kBoards, cells}, torch::kInt64), given = torch::empty_like(solved);
+    for (int b = 0; b < kBoards; ++b) {
+      for (int cell = 0; cell < cells; ++cell) {
+        solved[b][cell] = boards[b].solution[cell] - 1;
+        given[b][cell] = boards[b].puzzle[cell] - 1;
+      }
+    }
+    const Symmetries symmetries(box, torch::kCPU);
+    torch::manual_seed(6);
+    const Symmetries::Drawn drawn = symmetries.draw(torch::rand({kBoards, symmetries.numbers()}));
+    const torch::Tensor solutions = drawn.moved_digits(solved) + 1, puzzles = drawn.moved_digits(given) + 1;
+    EXPECT_FALSE(solutions.equal(solved + 1));
+    for (int b = 0; b < kBoards; ++b) {
+      sudoku::Grid solution, puzzle;
+      for (int cell = 0; cell < cells; ++cell) {
+        solution.push_back(static_cast<std::uint8_t>(solutions[b][cell].item<std::int64_t>()));
+        puzzle.push_back(static_cast<std::uint8_t>(puzzles[b][cell].item<std::int64_t>()));
+      }
+      ASSERT_TRUE(sudoku::is_solved(solution));
+      ASSERT_EQ(sudoku::solve(puzzle), solution);
+      ASSERT_EQ(sudoku::count_solutions(puzzle), 1);
     }
   }
 }
@@ -192,7 +222,7 @@ TEST(DrawnPictures, AreThoseOfBatchesThatAreNotShuffled) {
 TEST(Batches, AnEpochShowsEveryExampleOnce) {
   const Fixture fixture;
   BatchOptions options = options_of(8);
-  options.symmetry_box = 0;
+  options.symmetries = false;
   Batches batches = fixture.batches(options);
   torch::Tensor seen = torch::zeros({16}, torch::kInt64);
   for (int index = 0; index < batches.batches(); ++index) seen += batches.batch(5, index).labels.sum(0);
@@ -230,7 +260,7 @@ TEST(Batches, AKnownValueHasNoPicture) {
   }
   rows.known = Flags(kBoards, 16, 0);
   BatchOptions options = options_of(kBoards);
-  options.symmetry_box = 0;
+  options.symmetries = false;
   options.shuffle = false;
   const Batch batch = fixture.batches(options).batch(0, 0);
   ASSERT_EQ(batch.slot_positions.size(1), all - 1);
@@ -302,7 +332,7 @@ TEST(Batches, ListedExamplesTakeTheirShareAndSomeAreGivenHints) {
   const torch::Tensor listed_labels = tensors_of(listed.instances, torch::kCPU).labels;
   listed.share = 0.75;
   BatchOptions options = options_of(8);
-  options.symmetry_box = 0;
+  options.symmetries = false;
   const auto batches = [&](double hints, int rank = 0, int world = 1) {
     BatchOptions own = options;
     own.rank = rank;

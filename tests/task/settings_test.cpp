@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <tuple>
 
 #include "as2/resources.h"
 #include "infer/pictures.h"
@@ -182,6 +183,42 @@ TEST(TaskConfig, SettingsWithoutEffectAreRefused) {
       EXPECT_THAT(nowhere, HasSubstr(std::string(key) + " is 'nowhere', and there is no such ")) << key;
       EXPECT_THAT(nowhere, HasSubstr((std::filesystem::current_path() / "nowhere").string()));
       EXPECT_THAT(nowhere, HasSubstr((data_dir() / "nowhere").string()));
+    }
+  }
+}
+
+// The side of a square box is a number, another box a text, in a file as on the command line; both are
+// written back so.
+TEST(TaskConfig, BoxesAreASideOrRowsAndColumns) {
+  const auto read = [](const std::string& setting) {
+    Settings settings = layered_settings("sudoku", "", {setting});
+    const DataConfig data = read_task(settings, Purpose::kTraining).data;
+    return std::pair(data.box, settings.resolved());
+  };
+  const auto expect = [&](const std::string& setting, const sudoku::Box& expected,
+                          const std::string& written) {
+    const auto [box, resolved] = read(setting);
+    EXPECT_TRUE(box == expected) << setting;
+    EXPECT_THAT(resolved, HasSubstr("\nbox = " + written + "\n"));
+  };
+  expect("data.train=10", 3, "3");
+  expect("data.box=4", 4, "4");
+  expect("data.box=\"2\"", 2, "2");
+  expect("data.box=3x4", {3, 4}, "\"3x4\"");
+  expect("data.box=\"2x3\"", {2, 3}, "\"2x3\"");
+  const test::TemporaryFolder folder;
+  folder.put("mine/best.toml", "");
+  for (const char* wrong : {"5", "0", "-3", "3.0", "true", "\"4x3\"", "[3, 4]", "\"\""}) {
+    const std::string file =
+        folder.put("mine.toml", std::string("[data]\nsource = \"boards\"\nbox = ") + wrong);
+    try {
+      Settings settings = layered_settings(file, "", {});
+      read_task(settings, Purpose::kTraining);
+      FAIL() << wrong;
+    } catch (const InputError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("mine.toml:3:7")) << wrong;
+      EXPECT_THAT(error.what(), HasSubstr("error: 'data.box' is ")) << wrong;
+      EXPECT_THAT(error.what(), HasSubstr("one of 2, 3, 4, 2x3, 2x4, 2x5, 3x4, 3x5")) << wrong;
     }
   }
 }

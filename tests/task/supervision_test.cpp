@@ -80,7 +80,7 @@ class EverySource : public ::testing::TestWithParam<std::string> {
     options.batch = options.picture_rows = 8;
     options.seed = 5;
     options.distortion = 1;
-    options.symmetry_box = task.config().data.source == "boards" ? 2 : 0;
+    options.symmetries = task.config().data.source == "boards";
     return {instances, task.pool(Part::kTrain), task.pictures(), options, torch::kCPU};
   }
 

@@ -30,17 +30,17 @@ inline formats::Image picture_of(const PictureOptions& options, int side,
                                  const std::function<formats::Image(int)>& digit, std::uint64_t seed = 1) {
   const int total = options.size + 2 * options.margin;
   const double pitch = static_cast<double>(options.size) / side;
-  const int box = static_cast<int>(std::lround(std::sqrt(side)));
+  const sudoku::Box box = sudoku::box_of_side(side).value_or(side);
   formats::Image ink(total, total);
   for (int k = 0; k <= side; ++k) {
     const bool outer = k == 0 || k == side;
-    const double width = k % box == 0 ? options.thick : options.thin;
-    if (width == 0 || (outer && !options.frame)) continue;
+    const auto width = [&](int between) { return k % between == 0 ? options.thick : options.thin; };
+    if (outer && !options.frame) continue;
     const auto strength = static_cast<std::uint8_t>(255 - options.line_gray);
     const double a = options.margin, b = options.margin + options.size, at = options.margin + k * pitch;
     const double bend = options.tilt * options.size;
-    formats::draw_line(ink, a, at, b, at + bend, width, strength);
-    formats::draw_line(ink, at, a, at - bend, b, width, strength);
+    if (width(box.rows) > 0) formats::draw_line(ink, a, at, b, at + bend, width(box.rows), strength);
+    if (width(box.columns) > 0) formats::draw_line(ink, at, a, at - bend, b, width(box.columns), strength);
   }
   for (int cell = 0; cell < side * side; ++cell) {
     const formats::Image source = digit(cell);

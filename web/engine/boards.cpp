@@ -147,7 +147,7 @@ Json open_boards(const Json& request) {
                               /*with_guide=*/true, solver_options());
   };
   boards::BoardSolver opened =
-      boards::open_board_solver(shipped_file("models/" + name + ".safetensors"), 0, open);
+      boards::open_board_solver(shipped_file("models/" + name + ".safetensors"), std::nullopt, open);
   model.solver = std::make_unique<infer::Solver>(std::move(opened.solver));
   model.side = opened.side;
   model.photos = std::make_unique<boards::PhotoSolver>(*model.solver, open_cells);

@@ -53,7 +53,11 @@ Batches::Batches(const Instances& instances, const ImagePool& pool, const infer:
     const torch::Tensor& named = instances_.pictures;
     instances_.pictures = torch::where(named <= kFirstFile, pool.size() + kFirstFile - named, named);
   }
-  if (options_.symmetry_box > 0) symmetries_.emplace(options_.symmetry_box, device);
+  if (options_.symmetries) {
+    const auto box = sudoku::box_of_cells(static_cast<std::size_t>(instances.positions()));
+    if (!box) throw InputError("data.symmetries: the program's positions are not the cells of a Sudoku");
+    symmetries_.emplace(*box, device);
+  }
 }
 
 std::int64_t Batches::batches() const {

@@ -22,8 +22,8 @@ struct BatchOptions {
   std::uint64_t seed = 0;
   int rank = 0, world = 1;
   bool shuffle = true;
-  double distortion = 0;  // strength of the random changes to pictures; 0: none
-  int symmetry_box = 0;   // Sudoku with boxes of this side: a random symmetry each; 0: none
+  double distortion = 0;    // strength of the random changes to pictures; 0: none
+  bool symmetries = false;  // Sudoku: a random symmetry each
 };
 
 // Examples that take the place of others at random, each time one is drawn.

@@ -1,26 +1,37 @@
 #include "task/tensor/symmetries.h"
 
-#include "sudoku/board.h"
-
 namespace as2::task {
+namespace {
 
-Symmetries::Symmetries(int box, torch::Device device) : side_(box * box) {
-  std::vector<std::int64_t> lines;
-  for (const std::vector<int>& order : sudoku::line_orders(box))
-    lines.insert(lines.end(), order.begin(), order.end());
-  line_orders_ = torch::tensor(lines).view({-1, side_}).to(device);
+torch::Tensor orders_of(int bands, int lines, torch::Device device) {
+  std::vector<std::int64_t> all;
+  for (const std::vector<int>& order : sudoku::line_orders(bands, lines))
+    all.insert(all.end(), order.begin(), order.end());
+  return torch::tensor(all).view({-1, bands * lines}).to(device);
 }
 
+}  // namespace
+
+Symmetries::Symmetries(sudoku::Box box, torch::Device device)
+    : side_(box.side()),
+      transposes_(box.is_square()),
+      row_orders_(orders_of(box.columns, box.rows, device)),
+      column_orders_(orders_of(box.rows, box.columns, device)) {}
+
 Symmetries::Drawn Symmetries::draw(const torch::Tensor& numbers) const {
-  const auto orders = [&](std::int64_t column) {
-    const std::int64_t count = line_orders_.size(0);
+  const auto drawn = [&](const torch::Tensor& orders, std::int64_t column) {
+    const std::int64_t count = orders.size(0);
     const torch::Tensor choice = (numbers.select(1, column) * count).to(torch::kInt64).clamp_max(count - 1);
-    return line_orders_.index_select(0, choice);
+    return orders.index_select(0, choice);
   };
-  const torch::Tensor rows = orders(0).unsqueeze(2), columns = orders(1).unsqueeze(1);
-  const torch::Tensor transpose = (numbers.select(1, 2) < 0.5).view({-1, 1, 1});
-  return {torch::where(transpose, columns * side_ + rows, rows * side_ + columns).flatten(1),
-          numbers.narrow(1, 3, side_).argsort(1, false)};
+  const torch::Tensor rows = drawn(row_orders_, 0).unsqueeze(2),
+                      columns = drawn(column_orders_, 1).unsqueeze(1);
+  torch::Tensor from = rows * side_ + columns;
+  if (transposes_) {
+    const torch::Tensor transpose = (numbers.select(1, 2) < 0.5).view({-1, 1, 1});
+    from = torch::where(transpose, columns * side_ + rows, from);
+  }
+  return {from.flatten(1), numbers.narrow(1, 3, side_).argsort(1, false)};
 }
 
 torch::Tensor Symmetries::Drawn::moved_digits(const torch::Tensor& digits) const {

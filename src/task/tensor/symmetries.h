@@ -3,15 +3,16 @@
 
 #include <torch/torch.h>
 
+#include "sudoku/board.h"
+
 namespace as2::task {
 
 class Symmetries {
  public:
-  // Boards of box × box boxes.
-  Symmetries(int box, torch::Device device);
+  Symmetries(sudoku::Box box, torch::Device device);
 
   // Numbers in 0 … 1 that one symmetry is drawn with: the order of rows, that of columns, whether to
-  // transpose, and one per digit, whose ranks rename them.
+  // transpose (without effect where boxes are not square), and one per digit, whose ranks rename them.
   std::int64_t numbers() const { return side_ + 3; }
   // One symmetry per board.
   struct Drawn {
@@ -28,7 +29,8 @@ class Symmetries {
 
  private:
   std::int64_t side_;
-  torch::Tensor line_orders_;  // [orders, side] int64: sudoku::line_orders()
+  bool transposes_;
+  torch::Tensor row_orders_, column_orders_;  // [orders, side] int64 each: sudoku::line_orders()
 };
 
 }  // namespace as2::task
