@@ -8,6 +8,7 @@ says of its own training and validation moves under `averaged`, beside what B's 
 
 import hashlib
 import json
+import math
 import pathlib
 import shutil
 import struct
@@ -36,9 +37,12 @@ def values(header, tensors, name):
 if len(sys.argv) != 5:
     sys.exit(__doc__)
 out, first, second = (pathlib.Path(name) for name in sys.argv[1:4])
-share = float(sys.argv[4])
+try:
+    share = float(sys.argv[4])
+except ValueError:
+    share = math.nan
 if not 0 <= share <= 1:
-    sys.exit("SHARE is a number from 0 to 1")
+    sys.exit(f"SHARE is {sys.argv[4]}, expected a number from 0 to 1")
 header, tensors, head = read(first)
 other_header, other_tensors, _ = read(second)
 names = [name for name in header if name.startswith("reasoner.")]

@@ -1,8 +1,9 @@
-"""Several views of a picture at once: what does averaging over small shifts, turns and sizes give?
+"""Several views of a picture at once, or several networks: what does averaging give?
 
     ./as2 python bench/views.py [FOLDER OF MNIST'S IDX FILES]
 
-Prints the accuracy and negative log-likelihood of models/digits-best on the 5,000 training digits kept aside.
+Prints accuracy and negative log-likelihood on the 5,000 training digits kept aside: of models/digits-best over small
+shifts, turns and sizes, and of its mean with the perceptions of the models for addition.
 """
 
 import math
@@ -54,3 +55,19 @@ for name, group in views.items():
     right = (score.argmax(-1) == labels).sum().item()
     loss = torch.nn.functional.nll_loss(score, labels).item()
     print(f"{name:28} {1 + len(group):3} views   {100 * right / KEPT_ASIDE:.2f} %   {loss:.4f} nats", flush=True)
+
+
+def read_by(name, pictures_each):
+    """p of each digit by the perception of a model that takes so many pictures at once; its other positions come first."""
+    own = as2.load(name)
+    with torch.no_grad():
+        beliefs = torch.cat([own(some) for some in pictures.view(-1, pictures_each, 28, 28).split(100)])
+    return beliefs[:, -pictures_each:, :10].reshape(-1, 10)
+
+
+networks = [plain[0].exp()] + [read_by(f"addition-n{n}-{preset}", n) for preset in ("best", "sum-only") for n in (2, 4, 8)]
+mean = torch.stack(networks).mean(0)
+for name, found in (*((f"network {k + 1} alone", network) for k, network in enumerate(networks)), ("their mean", mean)):
+    right = (found.argmax(-1) == labels).sum().item()
+    loss = torch.nn.functional.nll_loss(found.clamp_min(1e-12).log(), labels).item()
+    print(f"{name:28} {100 * right / KEPT_ASIDE:.2f} %   {loss:.4f} nats", flush=True)

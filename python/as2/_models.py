@@ -187,19 +187,20 @@ def _gray(image: Any) -> torch.Tensor:
     return pixels.round().to(torch.uint8) if pixels.is_floating_point() else pixels
 
 
-def solve(images: Union[Path, Any, Sequence[Any]], model: Optional[Path] = None, box: int = 0, threads: int = 0, *,
-          passes: int = 0, restarts: int = 1) -> Union[Solution, List[Solution]]:
+def solve(images: Union[Path, Any, Sequence[Any]], model: Optional[Path] = None, box: Union[int, str] = 0,
+          threads: int = 0, *, passes: int = 0, restarts: int = 1) -> Union[Solution, List[Solution]]:
     """Reads and solves boards in pictures: `as2.solve("board.jpg").show()`.
 
     images: a file (PNG, JPEG, BMP or PGM), an image of Pillow, or an array or tensor [height, width] or [height, width, 3],
       uint8 or floats in 0 … 1, black 0; or a list of them.
-    model: weights, shipped or your own; box: the side of a Sudoku's box, 2 for 4 × 4 boards; 0: the board is the one of
-      the model's card, 9 × 9 by default. threads: 0: all cores.
+    model: weights, shipped or your own; box: the side of a Sudoku's box, 2 for 4 × 4 boards, or its rows and columns,
+      "2x3" for 6 × 6; 0: the board is the one of the model's card, 9 × 9 by default. threads: 0: all cores.
     passes: the most passes of the reasoner, 0: as its card says; restarts: the most trajectories of it, from different
       noise.
     Raises as2.InputError where no board is found. One that has no completion has the status "unsatisfiable".
     """
-    box, threads = whole("box", box, most=4), whole("threads", threads)
+    shape = box if isinstance(box, str) else str(whole("box", box, most=4) or "")
+    threads = whole("threads", threads)
     passes, restarts = whole("passes", passes, most=10 ** 6), whole("restarts", restarts, 1, 10 ** 6)
     single = not is_several(images)
     files, pixels = [], []
@@ -208,7 +209,7 @@ def solve(images: Union[Path, Any, Sequence[Any]], model: Optional[Path] = None,
         files.append(os.fspath(image) if is_file else f"picture {number}")
         pixels.append(torch.empty(0, 0, dtype=torch.uint8) if is_file else _gray(image))
     weights = "" if model is None else _weights(model)
-    found = json.loads(interruptible(ops.solve, files, pixels, weights, box, threads, passes, restarts))
+    found = json.loads(interruptible(ops.solve, files, pixels, weights, shape, threads, passes, restarts))
     program = _program_of(found["program"])
     solutions = []
     for file, row in zip(files, found["boards"]):
@@ -221,7 +222,8 @@ def solve(images: Union[Path, Any, Sequence[Any]], model: Optional[Path] = None,
             confidence={p.name: c for p, c in zip(names, row["confidence"])},
             changed=_changes(program, row["changed"]), conflicts=_conflicts(program, row["conflicts"]),
             unique=row["unique"], margin=row["margin"],
-            reread=None if row["reread"] is None else UniqueReading(**row["reread"]), timed_out=row["timed_out"]))
+            reread=None if row["reread"] is None else UniqueReading(**row["reread"]), timed_out=row["timed_out"],
+            box=tuple(found["box"])))
     return solutions[0] if single else solutions
 
 

@@ -334,12 +334,6 @@ class Approximation:
     queries: Dict[str, float]
 
 
-def _box(side: int) -> int:
-    """The side of the boxes that a board is shown in; that of the board where it has none."""
-    box = math.isqrt(side)
-    return box if box * box == side else side
-
-
 @dataclasses.dataclass(frozen=True)
 class Solution:
     """A board read from a picture and solved.
@@ -347,7 +341,8 @@ class Solution:
     read: what perception saw; confidence: perception's belief in a clue, the reasoner's in a filled cell;
     unique: whether it is the only answer; margin: log p of the answer minus that of the next best;
     reread: where what was seen has several completions, what came of looking for a reading with one, else None;
-    timed_out: whether time ran out before everything was tried.
+    timed_out: whether time ran out before everything was tried;
+    box: rows and columns of the boxes that the board is shown in, None or those of the board where it has none.
     """
     file: str
     status: str
@@ -360,6 +355,7 @@ class Solution:
     margin: Optional[float]
     reread: Optional[UniqueReading]
     timed_out: bool = False
+    box: Optional[Tuple[int, int]] = None
 
     def rows(self) -> List[List[str]]:
         """The symbols as a square."""
@@ -373,14 +369,14 @@ class Solution:
         if self.assignment is None:
             return f"{self.file}: {self.status}; what was read has no completion"
         rows = self.rows()
-        box = _box(len(rows))
+        high, wide = self.box or (len(rows), len(rows))
         width = max(len(symbol) for row in rows for symbol in row)
         lines = []
         for r, row in enumerate(rows):
-            if r and r % box == 0:
-                lines.append("+".join(["-" * ((width + 1) * box + 1)] * box)[1:])
+            if r and r % high == 0:
+                lines.append("+".join(["-" * ((width + 1) * wide + 1)] * (len(rows) // wide))[1:])
             cells = [symbol.rjust(width) for symbol in row]
-            lines.append(" | ".join(" ".join(cells[k:k + box]) for k in range(0, len(cells), box)))
+            lines.append(" | ".join(" ".join(cells[k:k + wide]) for k in range(0, len(cells), wide)))
         lines += [f"changed: {change}" for change in self.changed]
         if self.timed_out:
             lines.append("time ran out before everything was tried")
@@ -394,10 +390,10 @@ class Solution:
         if self.assignment is None:
             return f"<p>{html.escape(str(self))}</p>"
         side = math.isqrt(len(self.assignment))
-        box = _box(side)
+        high, wide = self.box or (side, side)
         cells = []
         for k, (position, symbol) in enumerate(self.assignment.items()):
-            heavy = "border-left:2px solid;" * (k % side % box == 0) + "border-top:2px solid;" * (k // side % box == 0)
+            heavy = "border-left:2px solid;" * (k % side % wide == 0) + "border-top:2px solid;" * (k // side % high == 0)
             weight = "bold" if position in self.read else "normal"
             cells.append(("<tr>" if k % side == 0 else "") + f'<td style="{heavy}font-weight:{weight}">{html.escape(symbol)}</td>')
         return "<table>" + "".join(cells) + "</table>"

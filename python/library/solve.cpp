@@ -49,12 +49,15 @@ formats::Image image_of(const torch::Tensor& gray) {
 }
 
 // The program that the boards obey, and one object per image: the file of that name, or `pixels` [height,
-// width] uint8 on the CPU where they are not empty. `weights` empty: the shipped ones. `box` and `passes` 0:
-// as their card says.
+// width] uint8 on the CPU where they are not empty. `weights` empty: the shipped ones. `box` empty, `passes`
+// 0: as their card says.
 std::string solve(const std::vector<std::string>& names, const std::vector<torch::Tensor>& pixels,
-                  const std::string& weights, std::int64_t box, std::int64_t threads, std::int64_t passes,
-                  std::int64_t restarts, const StopPtr& stop) {
+                  const std::string& weights, const std::string& box, std::int64_t threads,
+                  std::int64_t passes, std::int64_t restarts, const StopPtr& stop) {
   return reported([&] {
+    const std::optional<sudoku::Box> asked = sudoku::find_box(box);
+    if (!box.empty() && !asked)
+      throw InputError("box is " + box + ", expected one of " + sudoku::box_names());
     infer::SolverOptions options;
     options.threads = static_cast<int>(threads);
     options.passes = static_cast<int>(passes);
@@ -64,8 +67,7 @@ std::string solve(const std::vector<std::string>& names, const std::vector<torch
     options.unique = true;
     options.stop = &stop->asked;
     boards::BoardSolver board = boards::open_board_solver(
-        weights.empty() ? infer::default_model("sudoku") : std::filesystem::path(weights),
-        box == 0 ? std::nullopt : std::optional<sudoku::Box>(static_cast<int>(box)),
+        weights.empty() ? infer::default_model("sudoku") : std::filesystem::path(weights), asked,
         [&](const infer::Card& card, std::shared_ptr<const compile::ConstraintProgram> program) {
           return native::open_solver(card, std::move(program), /*with_guide=*/true, options, engine);
         });
@@ -84,7 +86,9 @@ std::string solve(const std::vector<std::string>& names, const std::vector<torch
       list.push_back(solution(board.solver, found.answer));
       list.back()["timed_out"] = found.timed_out;
     }
-    return text_of({{"program", program_source(board.source)}, {"boards", list}});
+    const sudoku::Box shown = boards::shown_box(board.solver.program(), board.side);
+    return text_of(
+        {{"program", program_source(board.source)}, {"box", {shown.rows, shown.columns}}, {"boards", list}});
   });
 }
 

@@ -159,8 +159,9 @@ Action declare_sudoku(CLI::App& command) {
   options->declare(command);
   options->declare_out(command);
   command.add_option("--count", options->count, "Puzzles to make")->check(kCounts)->capture_default_str();
-  auto* range = command.add_option("--clues", options->clues,
-                                   "Clues per puzzle: a number or a range A-B; 36 if not given");
+  auto* range = command.add_option(
+      "--clues", options->clues,
+      "Clues per puzzle: a number or a range A-B; if not given, clues in 4 cells of 9, 36 on 9x9");
   auto* hard =
       command
           .add_option(
@@ -201,7 +202,8 @@ Action declare_sudoku(CLI::App& command) {
     options->check();
     if (options->guesses > 0 && options->generate.box != 3)
       throw UsageError("--hard makes 9x9 puzzles: leave --box out");
-    parse_clues(options->clues.empty() ? "36" : options->clues, options->generate);
+    const int usual = (4 * options->generate.box.cells() + 4) / 9;  // 36 of 81
+    parse_clues(options->clues.empty() ? std::to_string(usual) : options->clues, options->generate);
     ProgressBar progress("puzzles", static_cast<std::int64_t>(options->count), options->quiet);
     std::string text;
     std::size_t made = 0;

@@ -81,7 +81,7 @@ fs::path drawn_path(const std::string& image, const SolveArguments& arguments) {
 }
 
 fs::path weights_of(const SolveArguments& arguments) {
-  return arguments.model.empty() ? infer::default_model("sudoku") : fs::path(arguments.model);
+  return arguments.model.empty() ? infer::default_model("sudoku") : infer::find_model(arguments.model);
 }
 
 // Refuses, before the work, several images whose answers would have the same name, and an answer that would
@@ -296,8 +296,10 @@ Action declare_solve_on(CLI::App& command, const std::vector<Engine>& engines) {
                   "Draws the answer into the picture and writes it here; a folder for several images")
       ->check(png_file())
       ->type_name("PNG");
-  command.add_option("--model", arguments->model,
-                     "Weights (.safetensors, with the card beside it); default: the shipped ones");
+  command.add_option(
+      "--model", arguments->model,
+      "Weights (.safetensors, with the card beside it), the folder of a run, or the name of a shipped model; "
+      "default: the shipped ones");
   command
       .add_option("--threshold", arguments->threshold,
                   "Lists digits read with less confidence than this; default: 0.9")

@@ -273,19 +273,20 @@ json warn_of_shortcuts(const TrainArguments& a, const train::Config& config, con
 }
 
 // A reasoner that starts from weights for another size goes on taking means as these have learnt to
-// (infer/sizes.h).
+// (infer/sizes.h), unless the settings say otherwise.
 void keep_sizes(train::Settings& settings, const train::Config& config, const train::Task& task,
-                bool writes) {
+                nn::ModelOptions& model, const Report& report) {
   const std::string& from = config.reasoner_from.empty() ? config.start_from : config.reasoner_from;
-  // Only rank 0 needs the file; it refuses a worker that has come to other settings.
-  if (std::error_code none; from.empty() || (!writes && !fs::exists(from, none))) return;
-  const json asked = settings.section("model").value("reasoner", json::object());
-  if (asked.value("kind", "soft-tp") != "soft-tp" || asked.contains("sizes")) return;
+  if (from.empty() || model.kind != infer::ReasonerKind::kSoftTp || settings.has("model.reasoner.sizes"))
+    return;
   const infer::Card card = infer::read_card(from);
-  const std::vector<int> kept = card.trained_sizes().list();
-  if (card.network.kind == infer::ReasonerKind::kSoftTp &&
-      kept != infer::ProgramShape::of(task.program()).sizes().list())
-    settings.set("model.reasoner.sizes", kept);
+  const std::vector<int> kept = card.trained_sizes().list(),
+                         own = infer::ProgramShape::of(task.program()).sizes().list();
+  // Weights for another number of families are refused when they are read.
+  if (card.network.kind != infer::ReasonerKind::kSoftTp || kept == own || kept.size() != own.size()) return;
+  model.soft_tp.sizes = settings.value("model.reasoner.sizes", kept).get<std::vector<int>>();
+  report.say("note: " + from + " has learnt on another size, and goes on taking means as there " +
+             "(model.reasoner.sizes = " + json(kept).dump() + ")");
 }
 
 // `resumed`: the configuration of the run to be resumed; empty for a new run.
@@ -319,13 +320,14 @@ Prepared prepare(const TrainArguments& a, const std::string& resumed, const Repo
   task_options.report = [&](const std::string& text) { report.say(text); };
   if (writes) task_options.warn = [](const asp::Warning& warning) { print_warnings({warning}); };
   prepared.task = std::make_unique<train::Task>(config, task_options);
-  keep_sizes(settings, config, *prepared.task, writes);
   prepared.model = train::read_model(settings, static_cast<std::int64_t>(prepared.task->classes().size()));
+  if (writes) keep_sizes(settings, config, *prepared.task, prepared.model, report);
   if (const std::size_t sizes = prepared.model.soft_tp.sizes.size(),
       families = prepared.task->program().families.size();
       sizes > 0 && sizes != families + 1)
-    settings.refuse("model.reasoner.sizes", "the symbols' and one for each of the program's " +
-                                                std::to_string(families) + " families");
+    settings.refuse("model.reasoner.sizes",
+                    "the number of symbols and a group size for each of the program's " +
+                        std::to_string(families) + " families");
   settings.refuse_unused();
   settings.amend("perception_from", fs::path(config.perception_from).filename().string());
   settings.amend("reasoner_from", fs::path(config.reasoner_from).filename().string());
@@ -337,8 +339,11 @@ Prepared prepare(const TrainArguments& a, const std::string& resumed, const Repo
 json train_one(const TrainArguments& a, Report& report, torch::Device device, train::Workers& workers) {
   const bool resumes = !a.resume.empty();
   const std::string resumed = workers.broadcast(resumes && workers.writes() ? read_resumed(a) : "");
-  const Prepared prepared =
-      workers.after_rank_zero([&] { return prepare(a, resumed, report, workers.writes()); });
+  Prepared prepared = workers.after_rank_zero([&] { return prepare(a, resumed, report, workers.writes()); });
+  // Rank 0 alone reads the weights that the run starts from, and so what their means are taken over.
+  std::vector<int>& sizes = prepared.model.soft_tp.sizes;
+  const json told = json::parse(workers.broadcast(json(sizes).dump()));
+  if (sizes.empty()) told.get_to(sizes);
   const train::Config& config = prepared.config;
   const fs::path& folder = prepared.folder;
   train::TrainHooks hooks;

@@ -49,7 +49,8 @@ inline CLI::Validator a_seed() {
 // A shape that boxes of Sudoku have.
 inline CLI::Validator a_box() {
   const auto check = [](const std::string& name) -> std::string {
-    return sudoku::find_box(name) ? "" : name + " is no box: there are " + sudoku::box_names();
+    return sudoku::find_box(name) ? ""
+                                  : name + " is not a shape of box: expected one of " + sudoku::box_names();
   };
   return CLI::Validator(check, "", "box");
 }

@@ -2,17 +2,22 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "as2/decoder.h"
+#include "as2/error.h"
 #include "as2/verifier.h"
 #include "eval/matching.h"
 #include "eval/observed.h"
+#include "infer/grounding.h"
 #include "native/soft_tp.h"
 #include "native/threads.h"
 #include "task/drawing.h"
 #include "task/sources.h"
+#include "verify/clingo.h"
 
 namespace as2::eval {
 namespace {
@@ -222,6 +227,22 @@ json share(double part, double whole) {
   return whole > 0 ? json(part / whole) : json();
 }
 
+// clingo answers by the program's text and constants: they have to say what the compiled program does.
+void require_same_program(const task::Task& task) {
+  infer::ProgramSource text = task.config().program;
+  const std::string compiled = std::exchange(text.compiled, "");
+  std::error_code none;
+  if (compiled.empty() || !std::filesystem::exists(compiled, none) || verify::find_clingo({}).empty()) return;
+  std::string constants;
+  for (const auto& [name, value] : text.constants) constants += " -c " + name + "=" + value;
+  if (infer::load_program(text, task.options().grounding)->hash == task.program().hash) return;
+  throw InputError({compiled},
+                   "is not what " + text.file + (constants.empty() ? "" : " with" + constants) +
+                       " compiles to, and clingo certifies answers by that",
+                   {"give the constants that it was compiled with, as in --set "
+                    "'program.constants=[\"h=3\", \"w=4\"]'; or give --no-clingo"});
+}
+
 // Training is told nothing of an example, so that it cannot know what a class is called.
 bool says_nothing(const task::Supervision& supervision) {
   const auto is_set = [](char flag) { return flag != 0; };
@@ -278,6 +299,7 @@ json measure(const task::Task& task, const Answers& answers, const task::Table<s
 
 json evaluate_boards(infer::PerceiverAndGuide& networks, const task::Task& task,
                      const task::Instances& instances, const EvaluateOptions& options) {
+  if (options.certify || options.pipeline) require_same_program(task);
   Reader reader(networks, task, instances, options);
   const compile::ConstraintProgram& program = task.program();
   const std::vector<std::vector<int>>& evidence = reader.evidence_positions();

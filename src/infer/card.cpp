@@ -243,9 +243,10 @@ Card read_card(const fs::path& weights) {
   card.shape = read_shape(fields.get("program"), file);
   if (const std::size_t sizes = card.network.soft_tp.sizes.size();
       sizes > 0 && sizes != card.shape.families.size() + 1) {
-    throw InputError({file}, "the field 'model.reasoner.sizes' has " + std::to_string(sizes) +
-                                 " numbers, expected the symbols' and one for each of " +
-                                 std::to_string(card.shape.families.size()) + " families");
+    throw InputError(
+        {file}, "the field 'model.reasoner.sizes' has " + std::to_string(sizes) +
+                    " entries, expected the number of symbols and a group size for each of the program's " +
+                    std::to_string(card.shape.families.size()) + " families");
   }
   card.pictures = read_pictures(fields.get("pictures"), card.network, file);
   card.sha256 = Fields(fields.get("weights"), "weights.", file).text("sha256");

@@ -278,9 +278,14 @@ void SoftTpReasoner::disturb(State& state, int pass) {
   state.x = state.x + (moved * options_.path_noise).to(state.x.scalar_type());
 }
 
+// [batch, positions, symbols]: the beliefs as the next pass sees them.
+torch::Tensor SoftTpReasoner::fed_back(const State& state) const {
+  return options_.detach_feedback ? state.beliefs.detach() : state.beliefs;
+}
+
 // [batch, symbols, positions, features]
 torch::Tensor SoftTpReasoner::features(const State& state) const {
-  const auto beliefs = options_.detach_feedback ? state.beliefs.detach() : state.beliefs;
+  const auto beliefs = fed_back(state);
   std::vector<torch::Tensor> features{state.evidence, beliefs.unsqueeze(1)};
   if (options_.tp_feedback) {
     features.push_back(soft_tp_->leave_one_out(beliefs));
@@ -346,10 +351,10 @@ void SoftTpReasoner::pass(State& state, const Weights& w) const {
                                    : add_norm(input, {}, norm_state_->weight, norm_state_->bias).second;
   auto mixed = options_.mixing == Mixing::kPooling ? x : x + attend(x, w);
   if (options_.mixing != Mixing::kAttention && structure_.groups > 0) {
-    mixed = spread(mixed, messages(x, state.beliefs, w), along_groups_);
+    mixed = spread(mixed, messages(x, fed_back(state), w), along_groups_);
   }
   const auto [residual, h] = add_norm(mixed, {}, norm_ff_->weight, norm_ff_->bias);
-  state.x = residual + feed_forward(h, state.beliefs, w);
+  state.x = residual + feed_forward(h, fed_back(state), w);
 
   const auto read = w.read.linear(state.x)
                         .view({-1, structure_.symbols, structure_.positions})

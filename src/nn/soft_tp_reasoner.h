@@ -42,6 +42,7 @@ class SoftTpReasoner : public Reasoner {
   void disturb(State& state, int pass);
   void pass(State& state, const Weights& w) const;
   const torch::Tensor& noise_of(int trajectory);
+  torch::Tensor fed_back(const State& state) const;
   torch::Tensor features(const State& state) const;
   torch::Tensor attend(const torch::Tensor& x, const Weights& w) const;
   torch::Tensor pooled(const torch::Tensor& x, const torch::Tensor& beliefs, const Pools& pools,

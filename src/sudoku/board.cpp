@@ -61,7 +61,7 @@ constexpr Reach reach_of(Box box) {
 
 Box box_of(const Grid& grid) {
   const std::optional<Box> box = box_of_cells(grid.size());
-  AS2_REQUIRE(box, "no board has so many cells");
+  AS2_REQUIRE(box, "no board has that many cells");
   return *box;
 }
 
@@ -128,7 +128,8 @@ int dig(State& state, int target, Random& random) {
 void check_range(const GenerateOptions& options) {
   AS2_REQUIRE(std::count(kBoxes.begin(), kBoxes.end(), options.box) == 1, "there is no such box");
   const int cells = options.box.cells(), fewest = reach_of(options.box).fewest;
-  const std::string range = std::to_string(options.min_clues) + "-" + std::to_string(options.max_clues);
+  const std::string least = std::to_string(options.min_clues), most = std::to_string(options.max_clues);
+  const std::string range = least == most ? most : least + "-" + most;
   if (options.min_clues > options.max_clues || options.max_clues < fewest || options.min_clues > cells) {
     throw InputError("no puzzle has " + range + " clues",
                      {"a board of " + std::to_string(cells) + " cells has between " + std::to_string(fewest) +

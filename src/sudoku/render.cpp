@@ -19,7 +19,7 @@ CellImages choose_images(const Grid& puzzle, const std::vector<std::vector<std::
     if (digit == 0) continue;
     if (digit > 9 || by_label[digit].empty()) {
       throw InputError("there is no MNIST image of the digit " + std::to_string(digit),
-                       {"boards of up to 9x9 can be drawn"});
+                       {"boards of up to 9x9 can be drawn in MNIST's hand; `--photos` prints larger ones"});
     }
     const auto& choices = by_label[digit];
     cells[k] = static_cast<std::int32_t>(choices[random.below(static_cast<std::uint32_t>(choices.size()))]);
@@ -29,7 +29,7 @@ CellImages choose_images(const Grid& puzzle, const std::vector<std::vector<std::
 
 formats::Image render_board(const CellImages& cells, const datasets::Digits& digits) {
   const std::optional<Box> box = box_of_cells(cells.size());
-  AS2_REQUIRE(box, "no board has so many cells");
+  AS2_REQUIRE(box, "no board has that many cells");
   const int side = box->side();
   formats::Image image(side * datasets::kDigitSide, side * datasets::kDigitSide);
   for (int k = 0; k < side * side; ++k) {

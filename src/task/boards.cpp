@@ -40,6 +40,33 @@ bool take_kept(const formats::SafeTensorFile& file, const std::string& program, 
   return true;
 }
 
+const char* const kSameBoxes =
+    "boxes have the rows and columns that `data.box` says, those of the program its constants, as in "
+    "`--set data.box=3x4 --set 'program.constants=[\"h=3\", \"w=4\"]'`";
+
+void require_cells(const Task& task, std::size_t cells) {
+  const std::size_t own = task.evidence_positions().size();
+  if (cells == own) return;
+  throw InputError(
+      "the boards have " + std::to_string(cells) + " cells, the program has " + std::to_string(own),
+      {kSameBoxes});
+}
+
+// Boards with other boxes than the program's have as many cells all the same. One board shows it.
+void refuse_other_rules(const compile::ConstraintProgram& program, const Instances& instances) {
+  if (instances.size() == 0) return;
+  compile::Assignment first;
+  for (std::int64_t position = 0; position < instances.positions(); ++position)
+    first.push_back(instances.labels[0][position]);
+  if (std::count(first.begin(), first.end(), -1) > 0) return;
+  const std::vector<int> violated = compile::violated_groups(program, first);
+  if (violated.empty()) return;
+  const compile::Group& group = program.groups[static_cast<std::size_t>(violated[0])];
+  throw InputError("the boards do not obey the program: the first violates '" +
+                       program.families[static_cast<std::size_t>(group.family)].name + "'",
+                   {kSameBoxes});
+}
+
 }  // namespace
 
 Instances of_boards(const Task& task, const std::vector<sudoku::Board>& boards) {
@@ -48,10 +75,7 @@ Instances of_boards(const Task& task, const std::vector<sudoku::Board>& boards) 
   const std::vector<int> cell_positions =
       task.evidence_positions();  // in order, as cells are in reading order
   const std::size_t cells = boards.empty() ? cell_positions.size() : boards[0].puzzle.size();
-  if (cells != cell_positions.size()) {
-    throw InputError("the boards have " + std::to_string(cells) + " cells, the program has " +
-                     std::to_string(cell_positions.size()));
-  }
+  require_cells(task, cells);
   Instances instances = Instances::blank(count, static_cast<std::int64_t>(program.positions.size()));
   std::vector<std::vector<std::int16_t>> symbol(cells);  // [cell][digit]
   for (std::size_t cell = 0; cell < cells; ++cell) {
@@ -70,6 +94,7 @@ Instances of_boards(const Task& task, const std::vector<sudoku::Board>& boards) 
       instances.evidence[b][cell_positions[cell]] = board.puzzle[cell] != 0;
     }
   }
+  refuse_other_rules(program, instances);
   return instances;
 }
 
@@ -78,6 +103,7 @@ Instances generated_boards(const Task& task, Part part, std::int64_t count) {
   const std::string& program = task.program().hash;
   sudoku::GenerateOptions options;
   options.box = data.box;
+  require_cells(task, static_cast<std::size_t>(options.box.cells()));
   options.min_clues = static_cast<int>(data.min_clues);
   options.max_clues = static_cast<int>(data.max_clues);
   options.seed = part_seed(part);

@@ -27,6 +27,7 @@ class Settings {
   void amend(const std::string& key, nlohmann::json value) { entries_.at(key).value = std::move(value); }
   void erase(const std::string& key) { entries_.erase(key); }
 
+  bool has(const std::string& key) const { return entries_.count(key) > 0; }
   // The value as it was written, for a setting that takes more than one kind.
   const nlohmann::json& value(const std::string& key, const nlohmann::json& fallback) {
     return fetch(key, fallback);

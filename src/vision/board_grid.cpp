@@ -230,7 +230,8 @@ GridLines find_grid(const Ink& ink, const std::string& name, int side, DebugPict
     throw InputError(
         {name}, what + ": saw " + paper + ", " + seen,
         {"expected one " + cells + " board with drawn lines, all of it in the picture, lying as it may; or " +
-         size_text(28 * side, 28 * side) + " pixels without lines"});
+             size_text(28 * side, 28 * side) + " pixels without lines",
+         "a board of another size needs to be told its boxes: `--box 2x3` for 6x6 (2 rows, 3 columns)"});
   };
   if (debug) {
     formats::Image seen(work.width, work.height);

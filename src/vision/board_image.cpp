@@ -234,7 +234,9 @@ BoardReading read_board(const formats::Image& picture, const std::string& name, 
   if (!paper_size && (std::min(picture.width, picture.height) < kSmallest ||
                       std::max(picture.width, picture.height) > kLargest)) {
     throw InputError({name}, "a picture of " + size + " pixels",
-                     {"expected 200 to 4,000 pixels a side: scale it or crop it to the board"});
+                     {"expected 200 to 4,000 pixels a side: scale it or crop it to the board",
+                      "or exactly " + std::to_string(datasets::kDigitSide * side) +
+                          ", 28 for each cell: `--box` says how many there are"});
   }
   if (ink.contrast < kLeastContrast) {
     throw InputError({name},

@@ -25,7 +25,7 @@ Page photograph(const sudoku::Board& board, std::size_t k, const datasets::Digit
                 const std::vector<std::vector<std::uint32_t>>& by_label, const BoardPhotoOptions& options) {
   Random random(options.seed, k);
   const std::optional<sudoku::Box> box = sudoku::box_of_cells(board.puzzle.size());
-  AS2_REQUIRE(box, "no board has so many cells");
+  AS2_REQUIRE(box, "no board has that many cells");
   PageOptions page = ordinary_page();
   page.side = box->side();
   page.turn = 0.52 * (2 * random.unit() - 1);

@@ -86,6 +86,11 @@ TEST(DataVerb, SudokuMakesOtherSizes) {
     EXPECT_EQ(sudoku::clue_count(board.puzzle), 65);
   }
   EXPECT_EQ(nlohmann::json::parse(as2(folder, "sudoku --count 1" + list).out)["box"], 3);
+  for (const auto& [box, clues] :
+       {std::pair("2", "7"), {"2x3", "16"}, {"3", "36"}, {"3x4", "64"}, {"4", "114"}}) {
+    const Outcome made = as2(folder, std::string("sudoku --count 1 --box ") + box + list);
+    EXPECT_EQ(nlohmann::json::parse(made.out)["clues"], nlohmann::json({{clues, 1}})) << box;
+  }
 }
 
 TEST(DataVerb, MistakesHaveTheirExitCodes) {
@@ -95,7 +100,9 @@ TEST(DataVerb, MistakesHaveTheirExitCodes) {
   for (const char* box : {"5", "4x3", "3x3", "x", "''"}) {
     const Outcome refused = as2(folder, std::string("sudoku --count 1 --box ") + box);
     EXPECT_EQ(refused.exit_code, 2) << box;
-    EXPECT_THAT(refused.err, HasSubstr("is no box: there are 2, 3, 4, 2x3, 2x4, 2x5, 3x4, 3x5")) << box;
+    EXPECT_THAT(refused.err,
+                HasSubstr("is not a shape of box: expected one of 2, 3, 4, 2x3, 2x4, 2x5, 3x4, 3x5"))
+        << box;
   }
   EXPECT_EQ(as2(folder, "sudoku --count 1 --hard 5 --box 2x4").exit_code, 2);
   EXPECT_EQ(as2(folder, "sudoku --count -1").exit_code, 2);

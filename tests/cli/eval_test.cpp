@@ -336,6 +336,23 @@ TEST_F(EvalVerb, AReasonerByItself) {
   EXPECT_EQ(figures["given_clues"]["map"]["board"], 1);
 }
 
+// Else every answer would be certified to be none, by the rules for boards of another size.
+TEST_F(EvalVerb, ClingoCertifiesByTheProgramThatIsSolved) {
+  const std::string small =
+      "sudoku --model sudoku-best --set images.positions=[] --json --quiet --count 5 --set data.box=2 "
+      "--clues 7 "
+      "--set program.compiled=programs/sudoku-b2.as2c ";
+  const Finished refused = run(small);
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_EQ(refused.out, "");
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("sudoku-b2.as2c: error: is not what "),
+                                 HasSubstr("sudoku.lp compiles to"), HasSubstr("--no-clingo")));
+  const Finished certified = run(small + "--set 'program.constants=[\"b=2\"]'");
+  ASSERT_EQ(certified.exit_code, 0) << certified.err;
+  EXPECT_EQ(Json::parse(certified.out)["given_clues"]["map"]["vcsr"], 1);
+  EXPECT_EQ(run(small + "--no-clingo").exit_code, 0);
+}
+
 // Means are taken as on boards of the size of training: without that it is 3 of 20.
 TEST_F(EvalVerb, AReasonerSolvesBoardsOfASizeItNeverSaw) {
   const std::string larger =

@@ -343,8 +343,8 @@ TEST_F(SolveVerb, TrajectoriesAreForModelsTrainedWithNoise) {
   const Json answer = Json::parse(finished.out);
   EXPECT_EQ(grid_of(answer["assignment"]), board.solution);
   // Two passes leave blanks in doubt, which 256 do not.
-  const Json longer = Json::parse(
-      run("board.png --model " + shipped_file("models/sudoku-hard.safetensors").string() + " --json").out);
+  const Json longer =
+      Json::parse(run("board.png --model sudoku-hard --json").out);  // models that ship have names
   EXPECT_NE(answer["confidence"], longer["confidence"]);
   const Finished refused = run("board.png --restarts 2");
   EXPECT_EQ(refused.exit_code, 1);
@@ -392,7 +392,7 @@ TEST_F(SolveVerb, BoxesThatAreNotSquare) {
   EXPECT_EQ(rule[1].find('|'), 8u) << text.str();
   const Finished refused = run("six.png --box 3x2");
   EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_THAT(refused.err, HasSubstr("3x2 is no box: there are 2, 3, 4, 2x3"));
+  EXPECT_THAT(refused.err, HasSubstr("3x2 is not a shape of box: expected one of 2, 3, 4, 2x3"));
 }
 
 // A photo of a sheet: the puzzle printed, and what a player wrote into it (0: nothing).

@@ -353,10 +353,22 @@ TEST_F(TrainVerb, WeightsMoveToBoardsOfAnotherSize) {
   finished = run_small({"--epochs", "1", "--start", "large/model.safetensors", "--out", "back", "--quiet"});
   ASSERT_EQ(finished.exit_code, 0) << finished.err;
   EXPECT_EQ(sizes("back"), Json()) << "they are those of the program again";
+  finished = run_small({"--set", "data.box=2x3", "--out", "other"});
+  EXPECT_EQ(finished.exit_code, 1) << "before boards are made, which can take minutes";
+  EXPECT_THAT(finished.err, AllOf(HasSubstr("the boards have 36 cells, the program has 16"),
+                                  HasSubstr("program.constants")));
   finished = with({"--epochs", "1", "--out", "other", "--set", "model.reasoner.sizes=[4,4]"});
   EXPECT_EQ(finished.exit_code, 1);
   EXPECT_THAT(finished.err, AllOf(HasSubstr("'model.reasoner.sizes' is [4,4], expected"),
                                   HasSubstr("each of the program's 3 families")));
+  // Nobody asked for sizes here: what does not fit is the weights.
+  const std::string addition = std::string(AS2_SOURCE_DIR) + "/models/addition-n2-best.safetensors";
+  finished = with({"--epochs", "1", "--out", "other", "--reasoner", addition});
+  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_THAT(finished.err, AllOf(HasSubstr("the tensor 'reasoner.pool'"), Not(HasSubstr("sizes"))));
+  finished = with({"--out", "other", "--start", "small/model.safetensors", "--set", "model.reasoner.kind=3"});
+  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_THAT(finished.err, HasSubstr("'model.reasoner.kind' is 3"));
 }
 
 TEST_F(TrainVerb, FilesThatAreWrong) {

@@ -83,8 +83,8 @@ TEST_F(CardFile, MayNameOtherSizesThanItsProgramHas) {
   EXPECT_EQ(read_card(weights_).trained_sizes().list(), (std::vector<int>{9, 7}));
   EXPECT_THAT(
       refusal([](json& card) { card["model"]["reasoner"]["sizes"] = {9}; }),
-      HasSubstr("m.json: error: the field 'model.reasoner.sizes' has 1 numbers, expected the symbols' "
-                "and one for each of 1 families"));
+      HasSubstr("m.json: error: the field 'model.reasoner.sizes' has 1 entries, expected the number of "
+                "symbols and a group size for each of the program's 1 families"));
   EXPECT_THAT(refusal([](json& card) {
                 card["model"]["reasoner"]["sizes"] = {9, -1};
               }),

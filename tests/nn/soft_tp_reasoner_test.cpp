@@ -118,18 +118,22 @@ TEST(SoftTpReasoner, SizesDecideTheMeansInTrainingAndAfterIt) {
   plain.set_trained_sizes({9, {9, 9, 9}});
   EXPECT_LT(difference(plain.forward(input).logits.back(), moved), 1e-6);
 
-  // The gradient of a weight behind the means, by differences.
+  // Every weight's gradient along a random direction, by differences. Steps are small: maxima have kinks.
   const auto loss = [&] { return kept.forward(input).logits.back().square().mean(); };
-  torch::Tensor weight = kept.named_parameters()["pool"];
   loss().backward();
-  const double slope = weight.grad()[0][1][2].item<double>();
   const torch::NoGradGuard no_grad;
-  const double step = 1e-2;
-  weight[0][1][2] += step;
-  const double above = loss().item<double>();
-  weight[0][1][2] -= 2 * step;
-  const double below = loss().item<double>();
-  EXPECT_NEAR(slope, (above - below) / (2 * step), 1e-2 * std::abs(slope) + 1e-5);
+  const double step = 3e-4;
+  for (const auto& item : kept.named_parameters()) {
+    torch::Tensor weight = item.value();
+    const torch::Tensor direction = torch::randn_like(weight);
+    const double slope = (weight.grad() * direction).sum().item<double>();
+    weight += step * direction;
+    const double above = loss().item<double>();
+    weight -= 2 * step * direction;
+    const double below = loss().item<double>();
+    weight += step * direction;
+    EXPECT_NEAR(slope, (above - below) / (2 * step), 1e-2 * std::abs(slope) + 5e-3) << item.key();
+  }
 }
 
 // The two programs differ only in what soft T_P says: all different, or merely not all of symbol 0.
@@ -291,6 +295,17 @@ TEST(SoftTpReasoner, DetachedFeedbackChangesGradientsOnly) {
   }
   EXPECT_EQ(difference(logits[0], logits[1]), 0);
   EXPECT_GT(difference(gradients[0], gradients[1]), 1e-4);
+
+  // Nor do means that weigh atoms by their beliefs let a gradient through: only the last pass scales
+  // evidence.
+  auto options = small();
+  options.detach_feedback = true;
+  options.sizes = {9, 9, 9, 9};
+  SoftTpReasoner reasoner(options, program);
+  reasoner.forward(input).logits.back().sum().backward();
+  const auto evidence = input.beliefs.clamp_min(1e-6).log().sum();
+  EXPECT_NEAR(reasoner.named_parameters()["evidence_scale"].grad().item<double>(), evidence.item<double>(),
+              1e-4 * std::abs(evidence.item<double>()));
 }
 
 TEST(SoftTpReasoner, BfloatUnderAutocastStaysClose) {

@@ -23,14 +23,14 @@ def given(**beliefs):
     return {"colour(1,_)": {"1": 0.9, "2": 0.1}, "colour(2,_)": {"1": 0.8, "3": 0.2}, **beliefs}
 
 
-def small_board(puzzle):
-    """A board of four digits, of 28 × 28 pixels each, cut from the one that ships."""
-    gray, board = png_pixels(SOURCE / "examples" / "board.png"), torch.zeros(112, 112, dtype=torch.uint8)
+def small_board(puzzle, side=4):
+    """A board with some of four digits, of 28 × 28 pixels each, cut from the one that ships."""
+    gray, board = png_pixels(SOURCE / "examples" / "board.png"), torch.zeros(28 * side, 28 * side, dtype=torch.uint8)
     places = {"1": (4, 3), "2": (0, 5), "3": (0, 6), "4": (4, 4)}
     for k, symbol in enumerate(puzzle):
         if symbol != ".":
             top, left = (50 * at + 25 for at in places[symbol])
-            board[k // 4 * 28:k // 4 * 28 + 28, k % 4 * 28:k % 4 * 28 + 28] = 240 - gray[top:top + 28, left:left + 28].clamp(max=240)
+            board[k // side * 28:k // side * 28 + 28, k % side * 28:k % side * 28 + 28] = 240 - gray[top:top + 28, left:left + 28].clamp(max=240)
     return board
 
 
@@ -206,3 +206,13 @@ class Results(unittest.TestCase):
         futoshiki = as2.Solution("a.png", "optimal", {str(k): "1" for k in range(25)}, {}, {}, [], [], True, None, None)
         self.assertEqual(str(futoshiki).split("\n"), ["1 1 1 1 1"] * 5)  # a board without boxes
         self.assertEqual(futoshiki._repr_html_().count("border-left:2px"), 5)
+
+    def test_boxes_need_not_be_square(self):
+        solved = as2.solve(small_board(".1.2..4....3", 6), box="2x3")
+        self.assertEqual((solved.box, len(solved.rows())), ((2, 3), 6))
+        lines = str(solved).split("\n")
+        self.assertEqual([k for k, line in enumerate(lines) if line.startswith("-")], [2, 5])
+        self.assertEqual({line.index("|") for line in lines if "|" in line}, {6})
+        self.assertEqual(solved._repr_html_().count("border-left:2px"), 2 * 6)
+        self.assertEqual(solved._repr_html_().count("border-top:2px"), 3 * 6)
+        self.refused("box is 3x2, expected one of 2, 3, 4, 2x3", as2.solve, small_board("1"), box="3x2")

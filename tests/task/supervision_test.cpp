@@ -328,6 +328,25 @@ TEST_F(Lines, WithoutACircuitPositionsAreCheckedAndAtomsAreNot) {
                     HasSubstr("differ.lp:3")));
 }
 
+// As many cells, but boxes of three rows and two columns: no such board obeys the program.
+TEST(GeneratedBoards, WithOtherBoxesThanTheProgramsAreRefused) {
+  TaskConfig config;
+  config.program.file = AS2_SOURCE_DIR "/programs/sudoku.lp";
+  config.program.constants = {{"h", "2"}, {"w", "3"}};
+  config.data.source = "boards";
+  config.data.box = {2, 3};
+  config.data.min_clues = 12;
+  config.data.max_clues = 30;
+  EXPECT_EQ(Task(config, {}).instances(Part::kTrain, 8).size(), 8);
+  config.program.constants = {{"h", "3"}, {"w", "2"}};
+  try {
+    Task(config, {}).instances(Part::kTrain, 8);
+    FAIL() << "boards that the program forbids";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("the boards do not obey the program: the first violates 'boxes'"));
+  }
+}
+
 TEST(TaskFile, ItsNameIsTheTasks) {
   const test::TemporaryFolder folder;
   EXPECT_EQ(name_of_task("sudoku"), "sudoku");
