@@ -142,6 +142,7 @@ Board generate_one(const GenerateOptions& options, Random& random) {
   constexpr int kCells = State::kCells, kSide = State::kSide;
   constexpr Reach kReach = reach_of(State::kBox);
   for (int attempt = 0; attempt < kReach.attempts; ++attempt) {
+    if (options.stop && *options.stop) throw EnvironmentError("making boards was interrupted; none is kept");
     State state = random_solution<State>(random);
     Board board{Grid(kCells), Grid(kCells)};
     state.store(board.solution.data());

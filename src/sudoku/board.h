@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -86,6 +87,7 @@ struct GenerateOptions {
   int min_clues = 36;
   int max_clues = 36;
   std::uint64_t seed = 0;
+  const std::atomic<bool>* stop = nullptr;  // set from outside, it ends the work with an EnvironmentError
 };
 
 // Puzzle number `index` of the seed's endless list: exactly one solution, min_clues to max_clues clues.

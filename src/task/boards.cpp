@@ -107,6 +107,7 @@ Instances generated_boards(const Task& task, Part part, std::int64_t count) {
   options.min_clues = static_cast<int>(data.min_clues);
   options.max_clues = static_cast<int>(data.max_clues);
   options.seed = part_seed(part);
+  options.stop = task.options().stop;
   std::ostringstream name;
   name << "boards-" << sudoku::name_of(options.box) << '-' << options.min_clues << '-' << options.max_clues
        << '-' << options.seed << '-' << count << ".safetensors";

@@ -236,6 +236,10 @@ json Settings::section(const std::string& section, bool overrides) {
     std::size_t begin = prefix.size();
     for (std::size_t dot; (dot = key.find('.', begin)) != std::string::npos; begin = dot + 1) {
       inner = &(*inner)[key.substr(begin, dot - begin)];
+      if (!inner->is_null() && !inner->is_object()) {  // `model.reasoner=3`, and `model.reasoner.kind`
+        const std::string table = key.substr(0, dot);
+        throw InputError(location(table), "'" + table + "' is a table of settings, not a value");
+      }
     }
     (*inner)[key.substr(begin)] = entry.value;
   }

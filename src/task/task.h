@@ -20,7 +20,7 @@ struct TaskOptions {
   std::function<void(const std::string&)> report;  // told what is being done when it takes long
   // Told what is suspicious about the program.
   std::function<void(const asp::Warning&)> warn;
-  const std::atomic<bool>* stop = nullptr;  // once true, fetching ends
+  const std::atomic<bool>* stop = nullptr;  // once true, fetching and making boards end
   asp::GroundOptions grounding;  // limits where the program has to be ground; the constants are the task's
   bool with_pictures = true;     // false: only their classes are wanted, MNIST is not loaded
 };

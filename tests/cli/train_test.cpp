@@ -300,6 +300,9 @@ TEST_F(TrainVerb, SettingsThatAreWrong) {
   refused("sudoku --preset tiny --set model.reasoner.widht=8", 1,
           AllOf(HasSubstr("--set model.reasoner.widht=8: error: 'model.reasoner.widht' is no field"),
                 HasSubstr("known fields: width")));
+  for (const std::string part : {"reasoner", "perception"})
+    refused("sudoku --preset tiny --set model." + part + "=3", 1,
+            HasSubstr("error: 'model." + part + "' is a table of settings, not a value"));
   refused("sudoku --preset tiny --set model.reasoner.width=wide", 1,
           HasSubstr("'model.reasoner.width' is \"wide\""));
   refused("sudoku --preset tiny --set model.reasoner.width=17", 1, HasSubstr("a multiple of heads"));

@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <map>
 #include <numeric>
 #include <set>
+#include <thread>
 
 #include "as2/error.h"
 #include "formats/sha256.h"
@@ -114,6 +117,20 @@ TEST(Generator, GivesTheSameListEverywhere) {
   // Recorded once; a change here changes every experiment's data.
   EXPECT_EQ(formats::sha256(format_boards(once)),
             "af3b8cdbea852c55d77ba22b523d3b742828d7606b33c32455928637aa7448d7");
+}
+
+TEST(Generator, EndsWhenItIsAskedTo) {
+  std::atomic<bool> stop{false};
+  GenerateOptions options;
+  options.box = {3, 4};
+  options.min_clues = options.max_clues = 38;  // out of reach, which takes minutes to find out
+  options.stop = &stop;
+  std::thread asked([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    stop = true;
+  });
+  EXPECT_THROW(generate(options, 0, 4, 2), EnvironmentError);
+  asked.join();
 }
 
 TEST(Generator, SaysWhatCannotBe) {
