@@ -3,7 +3,8 @@
     ./as2 python bench/average.py OUT.safetensors A.safetensors B.safetensors SHARE
 
 The reasoner is (1 - SHARE) * A + SHARE * B; everything else, perception and card included, is A's. What A's card
-says of its own training and validation moves under `averaged`, beside what B's card says.
+says of its own training and validation moves under `averaged`, beside what B's card says. Both have to take means over
+the same sizes, which is not checked: B trained on from A does, on boards of any size.
 """
 
 import hashlib
@@ -43,8 +44,14 @@ except ValueError:
     share = math.nan
 if not 0 <= share <= 1:
     sys.exit(f"SHARE is {sys.argv[4]}, expected a number from 0 to 1")
-header, tensors, head = read(first)
-other_header, other_tensors, _ = read(second)
+if out.resolve() in (first.resolve(), second.resolve()):
+    sys.exit(f"{out} would replace one of the two: give OUT another name")
+try:
+    header, tensors, head = read(first)
+    other_header, other_tensors, _ = read(second)
+    cards = [json.loads(path.with_suffix(".json").read_text()) for path in (first, second)]
+except (OSError, ValueError, struct.error) as error:
+    sys.exit(f"{error}: A and B are .safetensors files, each with its card, a .json file of the same name, beside it")
 names = [name for name in header if name.startswith("reasoner.")]
 shapes = [{name: h[name]["shape"] for name in h if name.startswith("reasoner.")} for h in (header, other_header)]
 if not names or shapes[0] != shapes[1]:
@@ -56,7 +63,6 @@ for name in names:
     mean[begin:end] = ((1 - share) * mine + share * theirs).astype(numpy.float32).tobytes()
 out.write_bytes(head + mean)
 
-cards = [json.loads(path.with_suffix(".json").read_text()) for path in (first, second)]
 card = {name: value for name, value in cards[0].items() if name not in FREE_FIELDS}
 card["data"] = {"source": cards[0]["data"]["source"]}
 card["averaged"] = [

@@ -33,30 +33,21 @@ namespace {
 constexpr std::int64_t kNoBudget = INT64_MAX;
 
 struct Reach {
+  Box box;
   int fewest;    // clues that a puzzle with one solution is known to have
   int dug;       // digging rarely gets below this many
   int attempts;  // grids per puzzle before a range counts as out of reach: half a minute at most, about
 };
 
+constexpr Reach kReaches[] = {{2, 4, 4, 20000},       {{2, 3}, 8, 8, 200000},   {{2, 4}, 14, 17, 200000},
+                              {3, 17, 21, 200000},    {{2, 5}, 22, 30, 100000}, {{3, 4}, 30, 44, 20000},
+                              {{3, 5}, 48, 77, 1000}, {4, 55, 95, 500}};
+
+// Of one of kBoxes.
 constexpr Reach reach_of(Box box) {
-  switch (box.side()) {
-    case 4:
-      return {4, 4, 20000};
-    case 6:
-      return {8, 8, 200000};
-    case 8:
-      return {14, 17, 200000};
-    case 9:
-      return {17, 21, 200000};
-    case 10:
-      return {22, 30, 100000};
-    case 12:
-      return {30, 44, 20000};
-    case 15:
-      return {48, 77, 1000};
-    default:
-      return {55, 95, 500};
-  }
+  const Reach* reach = kReaches;
+  while (reach->box != box) ++reach;
+  return *reach;
 }
 
 Box box_of(const Grid& grid) {

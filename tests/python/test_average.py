@@ -50,5 +50,8 @@ class Average(unittest.TestCase):
             self.assertNotEqual(done.returncode, 0)
             self.assertIn("do not have the same reasoner", done.stderr)
             self.assertEqual(out.read_bytes(), mean, "what was there stays")
+            self.assertIn("would replace one of the two", average(out, out, best, 0.5).stderr)
+            self.assertIn("each with its card", average(out, best, pathlib.Path(folder) / "none.safetensors", 0.5).stderr)
+            self.assertEqual(out.read_bytes(), mean)
             self.assertNotEqual(average(out, best, grounded, 2).returncode, 0)
             self.assertNotEqual(average(out, best, grounded, "half").returncode, 0)
